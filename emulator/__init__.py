@@ -1,0 +1,1 @@
+"""Emulator of RL training infrastructure."""

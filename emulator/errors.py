@@ -1,0 +1,42 @@
+"""Every error the package raises, so that one ``except EmulatorError`` catches them all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class EmulatorError(Exception):
+    """Something the user can act on went wrong; the message says what, where, and what to do."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake in a scenario: where it stands, what was found there and what is allowed instead.
+
+    ``line`` and ``column`` count from 1; they are None where the mistake stands in no file (``--set``).
+    ``key`` is a dotted path such as ``rollout.workers``, empty for the file as a whole.
+    """
+
+    file: str
+    line: int | None
+    column: int | None
+    key: str
+    found: str
+    allowed: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"
+        key = "" if not self.key or self.file == f"--set {self.key}" else f" {self.key}:"
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{place}:{key} found {self.found}; allowed: {self.allowed}{hint}"
+
+
+class ScenarioError(EmulatorError, ValueError):
+    """A scenario cannot be used; ``problems`` has every mistake in it, the message a line for each."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)

@@ -1,0 +1,292 @@
+"""What happened, typed: the only thing that leaves the emulated system.
+
+An event says what cannot be derived from the events before it. Figures, recordings and views
+are made from events and from nothing else. Times are emulated seconds; workers, episodes,
+updates and versions are whole numbers from 0.
+
+What a worker does follows from its last event. `Start` and `Resume` begin to generate, unless
+`Blocked` or `Overhead` follow at the same instant; an episode's end (`Finish`, `Abort`, `Fail`,
+`Pause`) leaves the worker waiting at the barrier, unless `Gated`, `Blocked`, `Down` or `Leave` follow.
+Every worker of the scenario waits at 0.
+
+A line of the trace is the JSON object of one event, its keys in the order of the fields below.
+`encode` makes that line; the trace hash is SHA-256 over all lines of one lane, each with its newline.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+
+class Start(NamedTuple):
+    """A worker takes an episode for the first time, under the version published at that moment.
+
+    `duration` is as drawn: the seconds that a worker of speed 1 needs. `group` is the episode's group.
+    """
+
+    t: float
+    worker: int
+    episode: int
+    group: int
+    version: int
+    duration: float
+
+
+class Resume(NamedTuple):
+    """A worker takes a paused episode up again, under the version published at that moment."""
+
+    t: float
+    worker: int
+    episode: int
+    version: int
+
+
+class Blocked(NamedTuple):
+    """A worker waits, for ``"sandbox"`` (before an attempt) or ``"queue"`` (with a finished episode)."""
+
+    t: float
+    worker: int
+    cause: str
+
+
+class Gated(NamedTuple):
+    """A worker is free, and a staleness gate keeps it from starting."""
+
+    t: float
+    worker: int
+
+
+class Overhead(NamedTuple):
+    """A worker spends time on its episode that generates nothing: a reset, a refresh, a resumption."""
+
+    t: float
+    worker: int
+
+
+class Generate(NamedTuple):
+    """A worker generates its episode from here on (after having been blocked, or overhead)."""
+
+    t: float
+    worker: int
+
+
+class Retry(NamedTuple):
+    """An attempt ended without success (`cause`: ``"failure"`` or ``"timeout"``); the next begins."""
+
+    t: float
+    worker: int
+    episode: int
+    cause: str
+
+
+class Finish(NamedTuple):
+    """A worker finishes its episode; it is in the queue, unless `Blocked` follows."""
+
+    t: float
+    worker: int
+    episode: int
+
+
+class HandOver(NamedTuple):
+    """An episode that waited for room enters the queue."""
+
+    t: float
+    worker: int
+    episode: int
+
+
+class Pause(NamedTuple):
+    """An unfinished episode is set aside, its progress kept (``"resume"``) or lost (``"defer"``)."""
+
+    t: float
+    worker: int
+    episode: int
+    cause: str
+
+
+class Abort(NamedTuple):
+    """An unfinished episode is given up; `worker` is None if it was paused."""
+
+    t: float
+    worker: int | None
+    episode: int
+    cause: str
+
+
+class Fail(NamedTuple):
+    """An episode is lost for good: its attempts are used up, or its worker crashed."""
+
+    t: float
+    worker: int
+    episode: int
+    cause: str
+
+
+class Drop(NamedTuple):
+    """Finished episodes are discarded untrained, for ``"stale"`` or ``"group"``."""
+
+    t: float
+    episodes: list[int]
+    cause: str
+
+
+class Update(NamedTuple):
+    """The trainer takes a batch and begins update number `update`."""
+
+    t: float
+    update: int
+    episodes: list[int]
+
+
+class Updated(NamedTuple):
+    """The update is computed; `pushes` says whether a push of its weights (or a publication) follows."""
+
+    t: float
+    update: int
+    pushes: bool
+
+
+class Push(NamedTuple):
+    """A push of weights begins that takes time; `freezes` says that every worker stands still in it."""
+
+    t: float
+    freezes: bool
+
+
+class Publish(NamedTuple):
+    """A new version is published; a push ends with it, and with the push the freeze."""
+
+    t: float
+    version: int
+
+
+class Refresh(NamedTuple):
+    """Running episodes go on under the newest version (in-flight weights), in worker order."""
+
+    t: float
+    workers: list[int]
+
+
+class Stall(NamedTuple):
+    """The trainer stands still."""
+
+    t: float
+
+
+class Unstall(NamedTuple):
+    """The trainer goes on with what it did when it stalled."""
+
+    t: float
+
+
+class Down(NamedTuple):
+    """A worker crashed."""
+
+    t: float
+    worker: int
+
+
+class Up(NamedTuple):
+    """A worker is back, or a new one has come, and waits."""
+
+    t: float
+    worker: int
+
+
+class Leave(NamedTuple):
+    """A worker leaves for good."""
+
+    t: float
+    worker: int
+
+
+class Inject(NamedTuple):
+    """A timeline entry took effect; `action` is it with all numbers resolved, as a scenario takes it."""
+
+    t: float
+    action: dict[str, Any]
+
+
+Event = (
+    Start
+    | Resume
+    | Blocked
+    | Gated
+    | Overhead
+    | Generate
+    | Retry
+    | Finish
+    | HandOver
+    | Pause
+    | Abort
+    | Fail
+    | Drop
+    | Update
+    | Updated
+    | Push
+    | Publish
+    | Refresh
+    | Stall
+    | Unstall
+    | Down
+    | Up
+    | Leave
+    | Inject
+)
+
+NAMES: dict[type[Event], str] = {kind: kind.__name__.lower() for kind in Event.__args__}
+KINDS: dict[str, type[Event]] = {name: kind for kind, name in NAMES.items()}
+
+
+def _encoder(kind: type[Event]) -> Callable[[Any], str]:
+    fields: dict[str, Any] = kind.__annotations__
+    if all(annotation in (float, int) for annotation in fields.values()):
+        # repr of a float or an int is its JSON, and %-formatting a tuple is several times as fast.
+        first, *rest = fields
+        return (
+            f'{{"{first}":%r,"event":"{NAMES[kind]}"' + "".join(f',"{name}":%r' for name in rest) + "}"
+        ).__mod__
+
+    def encode_with_json(event: Any) -> str:
+        t, *values = event
+        line = {"t": t, "event": NAMES[kind], **dict(zip(list(fields)[1:], values, strict=True))}
+        return json.dumps(line, separators=(",", ":"))
+
+    return encode_with_json
+
+
+_ENCODERS = {kind: _encoder(kind) for kind in NAMES}
+
+
+def encode(event: Event) -> str:
+    """The event as one line of a trace, without the newline."""
+    return _ENCODERS[type(event)](event)
+
+
+def decode(line: dict[str, Any]) -> Event:
+    """The event that the JSON object of a trace line tells.
+
+    Raises KeyError for an unknown name of an event, and TypeError for fields that are not its own.
+    """
+    fields = {name: value for name, value in line.items() if name not in ("event", "lane")}
+    return KINDS[line["event"]](**fields)
+
+
+class TraceHash:
+    """SHA-256 over the trace lines of one lane."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Take the next events in."""
+        encoders = _ENCODERS
+        lines = [encoders[type(event)](event) for event in events]
+        if lines:
+            lines.append("")
+            self._digest.update("\n".join(lines).encode())
+
+    def hexdigest(self) -> str:
+        """The hash of all events so far, in hex."""
+        return self._digest.hexdigest()
