@@ -2,6 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from emulator.runner import Run
 
 
 class EmulatorError(Exception):
@@ -40,3 +44,28 @@ class ScenarioError(EmulatorError, ValueError):
 
     def __str__(self) -> str:
         return "\n".join(str(problem) for problem in self.problems)
+
+
+class RunError(EmulatorError):
+    """A run could not go on; `run` is what happened until then (an `emulator.Run`)."""
+
+    run: "Run | None" = None
+
+
+class DeadlockError(RunError):
+    """Nothing in a lane can happen any more: `t` is when, in emulated seconds."""
+
+    def __init__(self, t: float, waits: str) -> None:
+        self.t = t
+        super().__init__(f"deadlock at {t:g} s: {waits}")
+
+
+class EndlessInstantError(RunError):
+    """No time passes any more at `t`: what happens there has no end."""
+
+    def __init__(self, t: float, limit: int, last: str) -> None:
+        self.t = t
+        super().__init__(
+            f"no time passes at {t:g} s: more than {limit} events at this one instant, the last {last}; "
+            "some durations must be above 0"
+        )

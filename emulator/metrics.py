@@ -26,6 +26,7 @@ GATED: Final = "gated"
 BLOCKED: Final = "blocked"
 FROZEN: Final = "frozen"
 DOWN: Final = "down"
+LEFT: Final = "left"
 WORKER_STATES = (GENERATING, OVERHEAD, WAITING, GATED, BLOCKED, FROZEN, DOWN)
 
 UPDATING: Final = "updating"
@@ -95,6 +96,8 @@ class EpisodeRecord:
     finished: float | None = None
     finished_version: int = 0
     deferred: bool = False
+    begun: bool = True
+    has_sandbox: bool = False
 
     def versions(self) -> list[int]:
         """The versions that generated any of it, oldest first; at least one."""
@@ -112,13 +115,16 @@ class EpisodeRecord:
 
 @dataclass(slots=True)
 class WorkerRecord:
-    """What a worker does, since when, and on which episode (None: on none)."""
+    """What a worker does, since when, and on which episode (None: on none).
+
+    `held` is a finished episode that the queue has no room for.
+    """
 
     state: str = WAITING
     since: float = 0.0
     episode: int | None = None
     cause: str = ""
-    has_sandbox: bool = False
+    held: int | None = None
 
 
 @dataclass(slots=True)
@@ -146,6 +152,7 @@ class Figures:
         self.max_depth = 0
         self.trainer_state: str = WAITING
         self.stalled = False
+        self._push_counts = False
         self.staleness: Counter[int] = Counter()
         self._seconds = {state: ExactSum() for state in WORKER_STATES}
         self._service = ExactSum()
@@ -162,6 +169,8 @@ class Figures:
         self._span_max = 0
         self._newest_total = 0
         self._weighted = ExactSum()
+        self._last_finished = -1
+        self._holders: dict[int, WorkerRecord] = {}
         self._groups: dict[int, _GroupRecord] = {}
         self._group_seconds: list[float] = []
         self._sibling_waits = ExactSum()
@@ -242,11 +251,11 @@ class Figures:
         worker.episode = episode
         self._enter(worker, GENERATING, t)
         if self._has_environment:
-            self._hold_sandbox(worker, t, holds=True)
+            self._hold_sandbox(self.episodes[episode], t, holds=True)
 
-    def _hold_sandbox(self, worker: WorkerRecord, t: float, *, holds: bool) -> None:
-        if worker.has_sandbox != holds:
-            worker.has_sandbox = holds
+    def _hold_sandbox(self, episode: EpisodeRecord, t: float, *, holds: bool) -> None:
+        if episode.has_sandbox != holds:
+            episode.has_sandbox = holds
             self._sandbox_seconds.add(-t if holds else t)
 
     def _release(self, worker_id: int, t: float, state: str = WAITING) -> None:
@@ -254,8 +263,6 @@ class Figures:
         worker = self.workers[worker_id]
         self._enter(worker, state, t)
         worker.episode = None
-        if self._has_environment:
-            self._hold_sandbox(worker, t, holds=False)
 
     def _waste(self, episode: EpisodeRecord) -> None:
         """Count what the present attempt generated as wasted; what earlier ones did already is."""
@@ -285,8 +292,10 @@ class Figures:
 
     def _resume(self, e: ev.Resume) -> None:
         episode = self.episodes[e.episode]
-        if episode.deferred:
+        if not episode.begun:
             self.counts["attempts"] += 1
+            episode.begun = True
+        if episode.deferred:
             episode.deferred = False
             episode.start_version = e.version
         self.counts["paused"] -= 1
@@ -297,16 +306,24 @@ class Figures:
     def _blocked(self, e: ev.Blocked) -> None:
         worker = self.workers[e.worker]
         if e.cause == "sandbox":
-            self.counts["attempts"] -= 1
-            self._hold_sandbox(worker, e.t, holds=False)
+            self._count_attempt(worker, e.t, holds=False)
         else:
             self._enqueue(e.t, -1)
+            worker.held = self._last_finished
+            self._holders[self._last_finished] = worker
         self._enter(worker, BLOCKED, e.t, e.cause)
 
     def _begin_attempt_if_blocked(self, worker: WorkerRecord, t: float) -> None:
         if worker.state == BLOCKED and worker.cause == "sandbox":
-            self.counts["attempts"] += 1
-            self._hold_sandbox(worker, t, holds=True)
+            self._count_attempt(worker, t, holds=True)
+
+    def _count_attempt(self, worker: WorkerRecord, t: float, *, holds: bool) -> None:
+        """An attempt begins when there is a sandbox for it."""
+        assert worker.episode is not None
+        episode = self.episodes[worker.episode]
+        self._hold_sandbox(episode, t, holds=holds)
+        self.counts["attempts"] += 1 if holds else -1
+        episode.begun = holds
 
     def _overhead(self, e: ev.Overhead) -> None:
         worker = self.workers[e.worker]
@@ -337,7 +354,9 @@ class Figures:
         self.counts["finished"] += 1
         self.counts["queued"] += 1
         self._release(e.worker, e.t)
+        self._last_finished = e.episode
         episode = self.episodes[e.episode]
+        self._hold_sandbox(episode, e.t, holds=False)
         episode.finished = e.t
         episode.finished_version = self.version
         self._enqueue(e.t, 1)
@@ -357,9 +376,13 @@ class Figures:
 
     def _hand_over(self, e: ev.HandOver) -> None:
         self._enqueue(e.t, 1)
-        worker = self.workers.get(e.worker)
-        if worker is not None and worker.state == BLOCKED and worker.cause == "queue":
-            self._enter(worker, WAITING, e.t)
+        self._relieve(self._holders.pop(e.episode), e.t)
+
+    def _relieve(self, worker: WorkerRecord, t: float) -> None:
+        """A worker holds its finished episode no longer; one that is down or has left stays so."""
+        worker.held = None
+        if worker.state == BLOCKED:
+            self._enter(worker, WAITING, t)
 
     def _pause(self, e: ev.Pause) -> None:
         self._release(e.worker, e.t)
@@ -367,23 +390,26 @@ class Figures:
         if e.cause == "defer":
             episode = self.episodes[e.episode]
             self._waste(episode)
+            self._hold_sandbox(episode, e.t, holds=False)
             episode.deferred = True
+            episode.begun = False
 
     def _abort(self, e: ev.Abort) -> None:
         if e.worker is None:
             self.counts["paused"] -= 1
         else:
             self._release(e.worker, e.t)
-        self._lose(e.episode, "aborted", surplus=e.cause == "surplus")
+        self._lose(e.episode, "aborted", e.t, surplus=e.cause == "surplus")
 
     def _fail(self, e: ev.Fail) -> None:
         self._release(e.worker, e.t)
         if e.cause != "crash":
             self.counts[f"attempt_{e.cause}"] += 1
-        self._lose(e.episode, "failed")
+        self._lose(e.episode, "failed", e.t)
 
-    def _lose(self, number: int, account: str, *, surplus: bool = False) -> None:
+    def _lose(self, number: int, account: str, t: float, *, surplus: bool = False) -> None:
         episode = self.episodes.pop(number)
+        self._hold_sandbox(episode, t, holds=False)
         self.counts[account] += 1
         self._waste(episode)
         if self._group_size > 1 and not surplus:
@@ -398,10 +424,10 @@ class Figures:
             self.counts["dropped"] += 1
             self.counts["queued"] -= 1
             self._waste(episode)
-            self._leave_queue(number, episode, e.t)
-
-    def _leave_queue(self, number: int, episode: EpisodeRecord, t: float) -> None:
-        self._enqueue(t, -1)
+            if (holder := self._holders.pop(number, None)) is None:
+                self._enqueue(e.t, -1)
+            else:
+                self._relieve(holder, e.t)
 
     def _update(self, e: ev.Update) -> None:
         self._enter_trainer(UPDATING, e.t)
@@ -428,6 +454,7 @@ class Figures:
     def _updated(self, e: ev.Updated) -> None:
         if not e.pushes:
             self.updates += 1
+        self._push_counts = e.pushes
         self._enter_trainer(WAITING, e.t)
 
     def _push(self, e: ev.Push) -> None:
@@ -438,7 +465,7 @@ class Figures:
     def _publish(self, e: ev.Publish) -> None:
         self.version = e.version
         self.publications += 1
-        self.updates += 1
+        self.updates += self._push_counts
         self._enter_trainer(WAITING, e.t)
         if self.frozen:
             self._set_frozen(e.t, frozen=False)
@@ -474,17 +501,16 @@ class Figures:
             self.workers[e.worker] = WorkerRecord(since=e.t)
             self._service.add(-e.t)
             self._seconds[self._counted(WAITING)].add(-e.t)
-        else:
+        elif worker.held is None:
             self._enter(worker, WAITING, e.t)
+        else:
+            self._enter(worker, BLOCKED, e.t, "queue")
 
     def _leave(self, e: ev.Leave) -> None:
         worker = self.workers.pop(e.worker)
-        if worker.state == BLOCKED and worker.cause == "sandbox":
-            self._sandbox_waits.add(e.t)
         self._seconds[self._counted(worker.state)].add(e.t)
         self._service.add(e.t)
-        if e.worker < self.scenario.rollout.workers:
-            self._service.add(-0.0)
+        worker.state = LEFT
 
     def _inject(self, e: ev.Inject) -> None:
         pass
@@ -494,9 +520,7 @@ class Figures:
     def worker_seconds(self, t: float) -> dict[str, float]:
         """Worker seconds up to `t` by state, and `wasted`, the part of `generating` that was in vain."""
         present = Counter(self._counted(worker.state) for worker in self.workers.values())
-        seconds = {
-            state: total.value(repeat(t, present[state])) for state, total in self._seconds.items()
-        }
+        seconds = {state: total.value(repeat(t, present[state])) for state, total in self._seconds.items()}
         seconds["wasted"] = self._wasted.value()
         return seconds
 
@@ -604,7 +628,7 @@ class Figures:
     def _environment_figures(self, t: float) -> dict[str, Any]:
         environment = self.scenario.environment
         assert environment is not None
-        holders = sum(worker.has_sandbox for worker in self.workers.values())
+        holders = sum(episode.has_sandbox for episode in self.episodes.values())
         waiters = sum(w.state == BLOCKED and w.cause == "sandbox" for w in self.workers.values())
         used = self._sandbox_seconds.value(repeat(t, holders))
         pool = environment.sandboxes

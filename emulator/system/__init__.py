@@ -1,0 +1,1 @@
+"""The emulated system: source, workers, queue, trainer and timeline of one lane."""

@@ -1,0 +1,204 @@
+"""What a scenario is: every part of it, its defaults and its limits, and the lanes that vary it."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from emulator.scenario import rules
+from emulator.scenario.distributions import Constant, Distribution
+from emulator.scenario.strategies import Strategy
+from emulator.scenario.timeline import Event
+from emulator.scenario.values import MAX_WORKERS, Number, Part, Seconds, Speed, Text, Whole, misfit
+
+MAX_BATCH = 10_000_000
+"""The most episodes in a batch, in a group or in a queue."""
+
+MAX_EVENTS = 10_000
+"""The most entries in a timeline."""
+
+MAX_LANES = 8
+"""The most lanes in a race."""
+
+Name = Annotated[str, Text(100)]
+Description = Annotated[str, Text(2000, lines=True)]
+Events = Annotated[tuple[Event, ...], Field(max_length=MAX_EVENTS)]
+
+
+class Rollout(Part):
+    """The workers that generate episodes."""
+
+    workers: Annotated[int, Whole(1, MAX_WORKERS)] = Field(examples=[64])
+    """How many workers, each generating one episode at a time."""
+    episode_seconds: Distribution = Field(examples=[{"kind": "lognormal", "median": 20, "sigma": 1.0}])
+    """How long an episode takes a worker of speed 1, in seconds: a number or a distribution."""
+    group_size: Annotated[int, Whole(1, MAX_BATCH)] = 1
+    """Episodes in a group (GRPO), trained together or not at all; must divide the batch."""
+    group_redundancy: Annotated[int, Whole(0, MAX_BATCH)] = 0
+    """Episodes begun in each group beyond its size; the last to finish are aborted."""
+    queue_capacity: Annotated[int, Whole(1, MAX_BATCH)] | None = None
+    """The most finished episodes that wait for the trainer; absent means unlimited."""
+    speed: Distribution = Constant(kind="constant", value=1.0)
+    """Each worker's speed, drawn once: a factor (2 is twice as fast), or a distribution of factors."""
+
+
+class Trainer(Part):
+    """The trainer, which takes batches of episodes and publishes policy versions."""
+
+    batch_size: Annotated[int, Whole(1, MAX_BATCH)] = Field(examples=[64])
+    """Episodes in a batch."""
+    update_seconds: Distribution = Field(examples=[15])
+    """How long an update takes, in seconds: a number or a distribution."""
+    weight_sync_seconds: Annotated[float, Seconds()] = 0.0
+    """How long a push of weights to the workers takes, in seconds."""
+    publish_every: Annotated[int, Whole(1, 1_000_000)] = 1
+    """Updates from one publication to the next."""
+
+
+class Environment(Part):
+    """The sandboxes episodes run in, and how they fail."""
+
+    sandboxes: Annotated[int, Whole(1, MAX_WORKERS)] | None = None
+    """Sandboxes in the pool all workers share; absent means one for each worker."""
+    reset_seconds: Distribution = Constant(kind="constant", value=0.0)
+    """How long a sandbox takes to get ready before each attempt, in seconds: a number or a distribution."""
+    failure_probability: Annotated[float, Number(0, 1, below=True)] = 0.0
+    """How likely an attempt is to fail at its end, from 0 to below 1."""
+    timeout_seconds: Annotated[float, Seconds(above=True)] | None = None
+    """When an attempt is abandoned, in seconds from its start, its reset included; absent means never."""
+    retries: Annotated[int, Whole(0, 1000)] = 0
+    """Further attempts after a failed one, by the same worker."""
+
+
+class Lane(Part):
+    """A variation of the scenario for a race, by name.
+
+    A section given here holds what the lane changes merged over the scenario's own; a section not given is
+    the scenario's.
+    """
+
+    name: Name
+    """The lane's name, unlike any other lane's."""
+    description: Description | None = None
+    """What is different in this lane."""
+    rollout: Rollout | None = None
+    """Changes to the workers."""
+    trainer: Trainer | None = None
+    """Changes to the trainer."""
+    strategy: Strategy | None = None
+    """Another strategy, or other options of the same."""
+    environment: Environment | None = None
+    """Changes to the environment."""
+    events: Events | None = None
+    """Another timeline."""
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The sections that replace the scenario's own, by name."""
+        given = (name for name in type(self).model_fields if name in self.model_fields_set and name != "name")
+        return {name: getattr(self, name) for name in given}
+
+    @model_validator(mode="after")
+    def _needed(self) -> "Lane":
+        # Like everywhere, an empty section is not "unchanged"; only an environment can be taken away.
+        for name in ("description", "rollout", "trainer", "strategy", "events"):
+            if name in self.model_fields_set and getattr(self, name) is None:
+                raise misfit("a value, or no such key", "nothing", key=name)
+        return self
+
+    @model_serializer(mode="wrap")
+    def _only_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in handler(self).items() if name in self.model_fields_set}
+
+
+class Scenario(Part):
+    """A complete description of a run: who generates, who trains, by which strategy, and what goes wrong.
+
+    All times are emulated seconds. Built from keywords or dicts it raises pydantic's ``ValidationError``
+    where something is not allowed; ``load_scenario`` reads one from a file. Paths of traces are relative to
+    the working directory.
+    """
+
+    name: Name = "scenario"
+    """What the scenario is called."""
+    description: Description = "No description."
+    """What it shows, in a line."""
+    seed: Annotated[int, Whole(0, 2**64 - 1)] = 1
+    """The seed of all random numbers."""
+    duration: Annotated[float, Seconds(above=True)] = Field(default=3600.0, examples=["1h"])
+    """How long the run lasts, in emulated seconds."""
+    speed: Annotated[float | Literal["max"], Speed()] = Field(default=60.0, examples=[60, "max"])
+    """Emulated seconds per second of wall time, or ``max``."""
+    rollout: Rollout
+    """The workers, their episodes and their queue."""
+    trainer: Trainer
+    """The trainer, its batches and its publications."""
+    strategy: Strategy
+    """How workers and trainer wait for each other."""
+    environment: Environment | None = None
+    """The sandboxes episodes run in, and how they fail; absent means neither waits nor failures."""
+    events: Events = ()
+    """What happens to the system, and when."""
+    lanes: Annotated[tuple[Lane, ...], Field(max_length=MAX_LANES)] = ()
+    """Variations of the scenario, for a race."""
+
+    _lane: str | None = PrivateAttr(default=None)
+
+    @property
+    def lane(self) -> str | None:
+        """The name of the lane this scenario was made from, if it was."""
+        return self._lane
+
+    def lane_scenarios(self) -> tuple["Scenario", ...]:
+        """Return each lane as a scenario of its own, in order: without lanes, ``lane`` telling its name."""
+        scenarios = []
+        for lane in self.lanes:
+            scenario = self.model_copy(update={**lane.changes, "lanes": ()})
+            scenario._lane = lane.name
+            scenarios.append(scenario)
+        return tuple(scenarios)
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the scenario as a JSON-ready dict: defaults filled in, seconds as numbers, absolute paths.
+
+        ``Scenario.model_validate`` of it, and a file that holds it, give an equal scenario. What is
+        optional and unset is null.
+        """
+        return self.model_dump(mode="json", by_alias=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _merge_lanes(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or not isinstance(data.get("lanes"), list | tuple):
+            return data
+        return {**data, "lanes": [_over(data, lane) for lane in data["lanes"]]}
+
+    @model_validator(mode="after")
+    def _obeys_rules(self) -> "Scenario":
+        violations = rules.violations(self)
+        if violations:
+            text = "; ".join(str(violation) for violation in violations)
+            raise PydanticCustomError("rules", "{text}", {"text": text, "violations": violations})
+        return self
+
+
+def _over(base: Mapping[str, Any], lane: Any) -> Any:
+    if not isinstance(lane, Mapping):
+        return lane
+    return {key: _merged(base.get(key), value) for key, value in lane.items()}
+
+
+def _merged(base: Any, change: Any) -> Any:
+    """Merge mapping over mapping, key by key; one that gives ``kind`` replaces the whole."""
+    if isinstance(base, Part):
+        base = base.model_dump(mode="json", by_alias=True)
+    if not isinstance(base, Mapping) or not isinstance(change, Mapping) or "kind" in change:
+        return change
+    return {**base, **{key: _merged(base.get(key), value) for key, value in change.items()}}

@@ -1,0 +1,189 @@
+"""Rules between several keys of a scenario, among them every deadlock that arithmetic shows beforehand."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from emulator.scenario.distributions import Constant, Trace, Uniform
+from emulator.scenario.strategies import Asynchronous, Synchronous
+from emulator.scenario.timeline import AddWorkers, Event
+from emulator.scenario.values import MAX_WORKERS, plain
+
+if TYPE_CHECKING:
+    from emulator.scenario.models import Scenario
+
+MAX_ROUND = 10_000_000
+"""The most episodes that a round may issue."""
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A broken rule: the key at fault, what it holds, what is allowed, and the other keys the rule weighs."""
+
+    path: Path
+    found: str
+    allowed: str
+    others: tuple[Path, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{'.'.join(map(str, self.path))}: found {self.found}; allowed: {self.allowed}"
+
+
+def violations(scenario: "Scenario") -> list[Violation]:
+    """Return every rule that the scenario or one of its lanes breaks, in the order of the keys."""
+    found = list(_own_violations(scenario))
+    seen: dict[str, int] = {}
+    for index, (lane, variant) in enumerate(zip(scenario.lanes, scenario.lane_scenarios(), strict=True)):
+        where: Path = ("lanes", index)
+        if lane.name in seen:
+            first: Path = ("lanes", seen[lane.name], "name")
+            allowed = f"a name unlike that of lanes.{seen[lane.name]}"
+            found.append(Violation((*where, "name"), f'"{lane.name}"', allowed, (first,)))
+        seen.setdefault(lane.name, index)
+        for violation in _own_violations(variant):
+            if violation not in found:
+                others = (
+                    *violation.others,
+                    *((*where, *other) for other in (violation.path, *violation.others)),
+                )
+                found.append(Violation((*where, *violation.path), violation.found, violation.allowed, others))
+    return found
+
+
+def _own_violations(scenario: "Scenario") -> Iterator[Violation]:
+    yield from _groups(scenario)
+    yield from _queue(scenario)
+    yield from _speed(scenario)
+    if isinstance(scenario.strategy, Synchronous):
+        yield from _synchronous(scenario, scenario.strategy)
+    if isinstance(scenario.strategy, Asynchronous):
+        yield from _asynchronous(scenario, scenario.strategy)
+    yield from _environment(scenario)
+    yield from _timeline(scenario)
+
+
+BATCH: Path = ("trainer", "batch_size")
+GROUP: Path = ("rollout", "group_size")
+REDUNDANCY: Path = ("rollout", "group_redundancy")
+
+
+def _groups(scenario: "Scenario") -> Iterator[Violation]:
+    batch, size = scenario.trainer.batch_size, scenario.rollout.group_size
+    if batch % size:
+        allowed = f"a number that divides trainer.batch_size ({batch}), since a batch is made of whole groups"
+        yield Violation(GROUP, str(size), allowed, (BATCH,))
+    if scenario.rollout.group_redundancy and size == 1:
+        allowed = "0, or a rollout.group_size above 1 to be redundant in"
+        yield Violation(REDUNDANCY, str(scenario.rollout.group_redundancy), allowed, (GROUP,))
+
+
+def _queue(scenario: "Scenario") -> Iterator[Violation]:
+    capacity, batch = scenario.rollout.queue_capacity, scenario.trainer.batch_size
+    if capacity is not None and capacity < batch:
+        allowed = (
+            f"at least trainer.batch_size ({batch}): a smaller queue never holds a whole batch, a deadlock"
+        )
+        yield Violation(("rollout", "queue_capacity"), str(capacity), allowed, (BATCH,))
+
+
+def _speed(scenario: "Scenario") -> Iterator[Violation]:
+    speed = scenario.rollout.speed
+    stuck = (
+        (isinstance(speed, Constant) and not speed.value)
+        or (isinstance(speed, Uniform) and not speed.high)
+        or (isinstance(speed, Trace) and not speed.values.all())
+    )
+    if stuck:
+        yield Violation(
+            ("rollout", "speed"), "a speed of 0", "speeds above 0: a worker without speed never finishes"
+        )
+
+
+def _synchronous(scenario: "Scenario", strategy: Synchronous) -> Iterator[Violation]:
+    oversample, unfinished = ("strategy", "oversample"), ("strategy", "unfinished")
+    if strategy.unfinished == "wait" and strategy.oversample > 1:
+        allowed = "1 with unfinished: wait, or unfinished: abort, resume or defer for what exceeds the batch"
+        yield Violation(oversample, plain(float(strategy.oversample)), allowed, (unfinished,))
+    if strategy.resume_overhead and strategy.unfinished != "resume":
+        allowed = f"0 with unfinished: {strategy.unfinished}; it belongs to unfinished: resume"
+        yield Violation(
+            ("strategy", "resume_overhead"), plain(strategy.resume_overhead), allowed, (unfinished,)
+        )
+    issued = math.ceil(strategy.oversample * scenario.trainer.batch_size)
+    if issued > MAX_ROUND:
+        allowed = f"at most {MAX_ROUND} episodes in a round; with trainer.batch_size they are {issued}"
+        yield Violation(oversample, plain(float(strategy.oversample)), allowed, (BATCH,))
+
+
+def _asynchronous(scenario: "Scenario", strategy: Asynchronous) -> Iterator[Violation]:
+    bound = ("strategy", "max_staleness")
+    if strategy.max_staleness is None:
+        if strategy.enforce != "gate":
+            allowed = "a max_staleness beside it: there is no bound to enforce"
+            yield Violation(("strategy", "enforce"), strategy.enforce, allowed, (bound,))
+    elif strategy.enforce == "gate":
+        group = scenario.rollout.group_size + scenario.rollout.group_redundancy
+        batch = scenario.trainer.batch_size * scenario.trainer.publish_every
+        admitted = math.floor((strategy.max_staleness + 1) * batch)
+        if group > admitted:
+            allowed = f"at most {admitted} episodes in a group: the gate admits no more at first, a deadlock"
+            found = f"groups of {group} with their redundancy"
+            others = (bound, GROUP, BATCH, ("trainer", "publish_every"), ("strategy", "enforce"))
+            yield Violation(REDUNDANCY, found, allowed, others)
+    if strategy.refresh_overhead and strategy.weights != "in_flight":
+        allowed = "0 with weights: next_episode; it belongs to weights: in_flight"
+        found = plain(strategy.refresh_overhead)
+        yield Violation(("strategy", "refresh_overhead"), found, allowed, (("strategy", "weights"),))
+
+
+def _environment(scenario: "Scenario") -> Iterator[Violation]:
+    environment = scenario.environment
+    if environment is None or environment.timeout_seconds is None:
+        return
+    reset, timeout = environment.reset_seconds, environment.timeout_seconds
+    if isinstance(reset, Constant) and reset.value >= timeout:
+        allowed = f"more than reset_seconds ({plain(reset.value)}): no attempt would ever begin"
+        others = (("environment", "reset_seconds"),)
+        yield Violation(("environment", "timeout_seconds"), plain(timeout), allowed, others)
+
+
+def _timeline(scenario: "Scenario") -> Iterator[Violation]:
+    added = sum(event.action.count for event in scenario.events if isinstance(event.action, AddWorkers))
+    workers = scenario.rollout.workers + added
+    others: tuple[Path, ...] = (("rollout", "workers"), ("events",))
+    if workers > MAX_WORKERS:
+        allowed = f"at most {MAX_WORKERS} workers, those that join later included"
+        yield Violation(("events",), f"{workers} workers in all", allowed, others)
+    for index, event in enumerate(scenario.events):
+        where: Path = ("events", index)
+        if event.at > scenario.duration:
+            allowed = f"from 0 to the duration, {plain(scenario.duration)} s"
+            yield Violation((*where, "at"), f"{plain(event.at)} s", allowed, (("duration",),))
+        for key, number, named in _workers_named(event):
+            if number >= workers:
+                found = f"worker {number}" if named else f"{number + 1} workers"
+                allowed = f"workers from 0 to {workers - 1}" if named else f"at most {workers} workers"
+                yield Violation((*where, *key), found, f"{allowed}: there are never more", others)
+
+
+def _workers_named(event: Event) -> Iterator[tuple[Path, int, bool]]:
+    """The highest worker number that an entry speaks of, with its key and whether it is named or counted."""
+    if event.straggler is not None and event.straggler.worker is not None:
+        yield ("straggler", "worker"), event.straggler.worker, True
+    if event.remove_workers is not None and event.remove_workers.count is not None:
+        yield ("remove_workers", "count"), event.remove_workers.count - 1, False
+    for name, action in (
+        ("slow", event.slow),
+        ("crash", event.crash),
+        ("remove_workers", event.remove_workers),
+    ):
+        if action is not None and action.workers is not None:
+            counted = isinstance(action.workers, int)
+            yield (
+                (name, "workers"),
+                action.workers - 1 if isinstance(action.workers, int) else max(action.workers),
+                not counted,
+            )

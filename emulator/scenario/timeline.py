@@ -1,0 +1,130 @@
+"""What may happen to the system at a given time: entries of a scenario's ``events``."""
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from emulator.scenario.values import (
+    MAX_WORKERS,
+    Number,
+    Part,
+    Seconds,
+    Whole,
+    WorkerSet,
+    misfit,
+    without_unset,
+)
+
+MAX_EPISODE = 10**12
+"""The highest number an episode may be named by."""
+
+Workers = Annotated[int | tuple[int, ...], WorkerSet()]
+Factor = Annotated[float, Number(0, 1e6, above=True)]
+
+
+class _OneOf(Part):
+    """A part in which exactly one of several keys is given; the others are not written out."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "_OneOf":
+        choices = [name for name, field in type(self).model_fields.items() if field.default is None]
+        given = [name for name in choices if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise misfit(f"exactly one of {', '.join(choices)}", " and ".join(given) or "none of them")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _only_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return without_unset(handler(self))
+
+
+class Straggler(_OneOf):
+    """One episode takes much longer than drawn."""
+
+    episode: Annotated[int, Whole(0, MAX_EPISODE)] | None = None
+    """The episode, by number from 0."""
+    worker: Annotated[int, Whole(0, MAX_WORKERS - 1)] | None = None
+    """The worker whose running episode is meant, by number from 0."""
+    factor: Annotated[float, Number(1, 1e6)] = Field(examples=[8])
+    """What the whole duration of the episode is multiplied by."""
+
+
+class Slow(Part):
+    """Some workers slow down for a while."""
+
+    workers: Workers
+    """How many (the lowest-numbered that are up), or a list of worker numbers from 0."""
+    factor: Factor = Field(examples=[5])
+    """How many times as long everything takes them; below 1 they are faster."""
+    for_seconds: Annotated[float, Seconds(above=True)] = Field(alias="for", examples=["10m"])
+    """For how long, in seconds."""
+
+
+class Crash(Part):
+    """Some workers crash, lose their running episodes and come back."""
+
+    workers: Workers
+    """How many (the lowest-numbered that are up), or a list of worker numbers from 0."""
+    restart_seconds: Annotated[float, Seconds()] = Field(examples=[60])
+    """How long they are down, in seconds."""
+
+
+class StallTrainer(Part):
+    """The trainer does nothing for a while."""
+
+    for_seconds: Annotated[float, Seconds(above=True)] = Field(alias="for", examples=["2m"])
+    """For how long, in seconds."""
+
+
+class AddWorkers(Part):
+    """Workers join, numbered on from the highest so far."""
+
+    count: Annotated[int, Whole(1, MAX_WORKERS)] = Field(examples=[16])
+    """How many."""
+
+
+class RemoveWorkers(_OneOf):
+    """Workers leave for good, aborting what they run."""
+
+    count: Annotated[int, Whole(1, MAX_WORKERS)] | None = None
+    """How many: the lowest-numbered that are up."""
+    workers: Annotated[tuple[int, ...], WorkerSet(counted=False)] | None = None
+    """Which, by number from 0."""
+
+
+Action = Straggler | Slow | Crash | StallTrainer | AddWorkers | RemoveWorkers
+
+
+_ACTIONS = ("straggler", "slow", "crash", "stall_trainer", "add_workers", "remove_workers")
+
+
+class Event(_OneOf):
+    """One entry of the timeline: a time and exactly one action."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": [name]} for name in _ACTIONS]})
+
+    at: Annotated[float, Seconds()] = Field(examples=["20m"])
+    """When, in seconds from the start."""
+    straggler: Straggler | None = None
+    """One episode takes much longer than drawn."""
+    slow: Slow | None = None
+    """Some workers slow down for a while."""
+    crash: Crash | None = None
+    """Some workers crash and come back."""
+    stall_trainer: StallTrainer | None = None
+    """The trainer does nothing for a while."""
+    add_workers: AddWorkers | None = None
+    """Workers join."""
+    remove_workers: RemoveWorkers | None = None
+    """Workers leave for good."""
+
+    @property
+    def action(self) -> Action:
+        """The one action of this entry."""
+        action: Action = getattr(self, self.kind)
+        return action
+
+    @property
+    def kind(self) -> str:
+        """The key of the one action, such as ``slow``."""
+        return next(name for name in _ACTIONS if getattr(self, name) is not None)

@@ -1,0 +1,71 @@
+"""Strategies that issue episodes in rounds: synchronous, and one step off."""
+
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from emulator.system.strategies.base import Accounts, Admission, PausedEpisode, Strategy, Unfinished
+
+
+@dataclass
+class Rounds(Strategy):
+    """A round issues `round_groups` groups and closes with the completion of as many as a batch takes."""
+
+    round_groups: int = 0
+    open: bool = field(default=False, init=False)
+    _to_begin: int = field(default=0, init=False)
+    _to_resume: deque[int] = field(default_factory=deque, init=False)
+    _tail: frozenset[int] | None = field(default=None, init=False)
+    _missing: int = field(default=0, init=False)
+
+    def open_round(self, paused: Sequence[PausedEpisode], incomplete_groups: Collection[int]) -> None:
+        """Issue a round: what is carried over first, then new groups."""
+        self.open = True
+        self._missing = self.batch_groups
+        self._tail = None
+        if self.unfinished is Unfinished.DEFER:
+            self._open_deferring(paused)
+        else:
+            self._to_resume.extend(episode.number for episode in paused)
+            self._to_begin = max(0, self.round_groups - len(incomplete_groups))
+
+    def _open_deferring(self, paused: Sequence[PausedEpisode]) -> None:
+        """Tail batching: when a whole batch has been deferred, the round is that batch and nothing else."""
+        deferred = list(dict.fromkeys(episode.group for episode in paused))
+        if len(deferred) < self.batch_groups:
+            self._to_begin = self.round_groups
+            return
+        self._tail = frozenset(deferred[: self.batch_groups])
+        self._to_resume.extend(episode.number for episode in paused if episode.group in self._tail)
+        self._to_begin = 0
+
+    def admit(self, accounts: Accounts, group_in_progress: int | None) -> Admission | None:
+        """What this round still has to issue: paused episodes, begun groups, new ones."""
+        if not self.open:
+            return None
+        if self._to_resume:
+            return Admission.RESUME
+        if group_in_progress is not None and (self._tail is None or group_in_progress in self._tail):
+            return Admission.MEMBER
+        if self._to_begin:
+            self._to_begin -= 1
+            return Admission.GROUP
+        return None
+
+    def resumed(self) -> int:
+        """The oldest paused episode of the round."""
+        return self._to_resume.popleft()
+
+    def group_completed(self) -> bool:
+        """The round closes when a batch is complete."""
+        self._missing -= 1
+        if self._missing == 0:
+            self.open = False
+            self._to_resume.clear()
+            self._to_begin = 0
+        return self._missing == 0
+
+    def group_lost(self) -> None:
+        """A lost group is replaced by the next."""
+        if self.open:
+            self._to_begin += 1

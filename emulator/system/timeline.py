@@ -1,0 +1,109 @@
+"""The timeline: what a scenario's ``events`` or a person's keys do to a running lane.
+
+Both come through `Timeline.inject`, and both are told resolved: with the numbers of the workers or the
+episode that were hit, in the form in which a scenario takes them. So a recorded live run can be run again.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from emulator import events as ev
+from emulator.clock import Phase
+from emulator.scenario import timeline as entries
+
+if TYPE_CHECKING:
+    from emulator.system.lane import Lane
+
+
+class Timeline:
+    """The injections of one lane, each applied when its instant has settled, in order."""
+
+    def __init__(self, lane: "Lane") -> None:
+        self._lane = lane
+        self._due: list[entries.Event] = []
+
+    def start(self) -> None:
+        """Apply the entries at 0 and set timers for the rest."""
+        for entry in self._lane.scenario.events:
+            if entry.at == 0:
+                self._apply(entry)
+            else:
+                self._lane.timers.call_at(entry.at, partial(self.inject, entry))
+
+    def inject(self, entry: entries.Event) -> None:
+        """Apply an entry when the present instant has settled, whatever its `at`."""
+        if not self._due:
+            self._lane.loop.call_when_settled(Phase.TIMELINE, self._apply_due)
+        self._due.append(entry)
+
+    def _apply_due(self) -> None:
+        due, self._due = self._due, []
+        for entry in due:
+            self._apply(entry)
+
+    def _apply(self, entry: entries.Event) -> None:
+        match entry.action:
+            case entries.Straggler() as action:
+                self._straggle(action)
+            case entries.Slow() as action:
+                self._slow(action)
+            case entries.Crash() as action:
+                numbers = self._resolve(action.workers)
+                self._tell("crash", workers=numbers, restart_seconds=action.restart_seconds)
+                self._lane.crash(numbers, action.restart_seconds)
+            case entries.StallTrainer() as action:
+                self._tell("stall_trainer", **{"for": action.for_seconds})
+                self._lane.trainer.stall(action.for_seconds)
+            case entries.AddWorkers() as action:
+                self._tell("add_workers", count=action.count)
+                self._lane.join(action.count)
+            case entries.RemoveWorkers() as action:
+                wanted = action.count if action.workers is None else action.workers
+                assert wanted is not None
+                numbers = self._resolve(wanted)
+                self._tell("remove_workers", workers=numbers)
+                self._lane.leave(numbers)
+
+    def _tell(self, kind: str, **action: Any) -> None:
+        self._lane.emit(ev.Inject(self._lane.now, {kind: action}))
+
+    def _resolve(self, wanted: int | tuple[int, ...]) -> list[int]:
+        """A number of workers means the lowest-numbered that are up; of a list, those that are there."""
+        workers = self._lane.workers
+        if isinstance(wanted, int):
+            return [number for number, worker in workers.items() if worker.up][:wanted]
+        return sorted(number for number in wanted if number in workers)
+
+    def _straggle(self, action: entries.Straggler) -> None:
+        lane = self._lane
+        number = action.episode
+        if action.worker is not None:
+            worker = lane.workers.get(action.worker)
+            if worker is None or worker.episode is None:
+                return
+            number = worker.episode.number
+        assert number is not None
+        self._tell("straggler", episode=number, factor=action.factor)
+        if number >= lane.source.next_number:
+            lane.source.multiply_duration(number, action.factor)
+            return
+        for worker in lane.workers.values():
+            if worker.episode is not None and worker.episode.number == number:
+                worker.multiply_duration(action.factor)
+        if (episode := lane.paused.get(number)) is not None:
+            episode.multiply_duration(action.factor)
+
+    def _slow(self, action: entries.Slow) -> None:
+        lane = self._lane
+        numbers = self._resolve(action.workers)
+        self._tell("slow", workers=numbers, factor=action.factor, **{"for": action.for_seconds})
+        slowed = [lane.workers[number] for number in numbers]
+        for worker in slowed:
+            worker.slow_down(action.factor)
+
+        def recover() -> None:
+            for worker in slowed:
+                worker.speed_up(action.factor)
+
+        # Not counted as pending: its end starts nothing that was not going on.
+        lane.loop.call_at(lane.now + action.for_seconds, recover)

@@ -1,0 +1,66 @@
+"""Timers of one lane: sleeps that can be moved and called off, and a count of what is pending."""
+
+import asyncio
+from collections.abc import Callable
+
+from emulator.clock import EmulatedLoop
+
+
+class Timers:
+    """Makes the timers of one lane and knows how many of them are set."""
+
+    def __init__(self, loop: EmulatedLoop) -> None:
+        self.loop = loop
+        self.pending = 0
+        """Timers that will change something: with none, nothing in the lane moves by itself."""
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> None:
+        """Call back at `when`; pending until then."""
+        self.pending += 1
+        self.loop.call_at(when, self._fire, callback)
+
+    def _fire(self, callback: Callable[[], None]) -> None:
+        self.pending -= 1
+        callback()
+
+
+class Alarm:
+    """What one task sleeps on: it rings at the time it is set to, which others may change."""
+
+    __slots__ = ("_handle", "_loop", "_rung", "_timers")
+
+    def __init__(self, timers: Timers) -> None:
+        self._timers = timers
+        self._loop = timers.loop
+        self._rung = self._loop.create_future()
+        self._handle: asyncio.TimerHandle | None = None
+
+    def set(self, due: float) -> None:
+        """Ring at `due` and at no other time; counts as newly set."""
+        if self._handle is None:
+            self._timers.pending += 1
+        else:
+            self._handle.cancel()
+        self._handle = self._loop.call_at(due, self._ring)
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it is going to ring."""
+        return self._handle is not None
+
+    def clear(self) -> None:
+        """Do not ring."""
+        if self._handle is not None:
+            self._timers.pending -= 1
+            self._handle.cancel()
+            self._handle = None
+
+    async def rings(self) -> None:
+        """Sleep until it rings."""
+        await self._rung
+        self._rung = self._loop.create_future()
+
+    def _ring(self) -> None:
+        self._timers.pending -= 1
+        self._handle = None
+        self._rung.set_result(None)

@@ -1,0 +1,240 @@
+"""A rollout worker: an asyncio task that sleeps for its episode's duration and puts it on the queue.
+
+What happens to a worker from outside (it is given an episode, refreshed, frozen, slowed, interrupted) are
+plain calls that move its alarm; its task sleeps on that alarm and wakes when the attempt is over.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from emulator import events as ev
+from emulator.system.episodes import PENDING, Episode
+from emulator.system.sandboxes import Attempts
+from emulator.system.timers import Alarm
+
+if TYPE_CHECKING:
+    from emulator.system.lane import Lane
+
+
+class Worker:
+    """One worker, and the attempt at an episode that it is in.
+
+    `due` is when the attempt ends, `generate_at` when its overhead does, `deadline` when it is abandoned.
+    """
+
+    def __init__(self, lane: "Lane", number: int, speed: float, attempts: Attempts | None) -> None:
+        self.number = number
+        self.episode: Episode | None = None
+        self.held: Episode | None = None
+        """A finished episode that the queue has no room for."""
+        self.up = True
+        self.gated = False
+        self.in_sandbox_line = False
+        self.due = PENDING
+        self.generate_at = PENDING
+        self.deadline = PENDING
+        self._lane = lane
+        self._speed = speed
+        self._slowdowns: list[float] = []
+        self._attempts = attempts
+        self._alarm = Alarm(lane.timers)
+        self._generates: asyncio.TimerHandle | None = None
+
+    @property
+    def effective_speed(self) -> float:
+        """Seconds of an episode's duration that it generates in a second, slow-downs included."""
+        return self._speed / math.prod(self._slowdowns) if self._slowdowns else self._speed
+
+    @property
+    def runs(self) -> bool:
+        """Whether an attempt is going on: an episode is taken and has what it needs."""
+        return self.episode is not None and not self.in_sandbox_line
+
+    async def run(self) -> None:
+        """Sleep until the attempt is over, hand the episode over, take the next; for ever."""
+        while True:
+            await self._alarm.rings()
+            if self._retries_or_fails():
+                continue
+            episode = self._lane.finish(self)
+            if self._lane.queue.full():
+                self._lane.hold(self, episode)
+            else:
+                await self._lane.queue.put(episode)
+                self._lane.handed_over(self)
+
+    # -- an attempt ---------------------------------------------------------------------------------
+
+    def take(self, episode: Episode) -> None:
+        """Begin the episode, or go on with a paused one, as soon as there is a sandbox for it."""
+        self.episode = episode
+        if self._lane.environment is None or episode.has_sandbox:
+            self._begin()
+        elif self._lane.sandboxes.acquire(self.number, self._begin_from_line):
+            episode.has_sandbox = True
+            self._begin()
+        else:
+            self.in_sandbox_line = True
+            self._lane.emit(ev.Blocked(self._lane.now, self.number, "sandbox"))
+
+    def _begin_from_line(self) -> None:
+        assert self.episode is not None
+        self.in_sandbox_line = False
+        self.episode.has_sandbox = True
+        self._begin(from_line=True)
+
+    def _begin(self, *, from_line: bool = False) -> None:
+        episode = self.episode
+        assert episode is not None
+        now = self._lane.now
+        if episode.remaining is None:
+            overhead = self._prepare_attempt(episode, now)
+            self.due = now + overhead + episode.duration * episode.factor / self.effective_speed
+        else:
+            resume_overhead = self._lane.strategy.resume_overhead
+            overhead = resume_overhead + episode.overhead_left
+            self.due = now + resume_overhead + episode.remaining_at(self.effective_speed)
+            self.deadline = now + episode.time_left
+        if overhead > 0:
+            self._begin_overhead(now + overhead)
+        else:
+            self.generate_at = now
+            episode.generating_since = now
+            if from_line:
+                self._lane.emit(ev.Generate(now, self.number))
+        self._set_alarm()
+
+    def _prepare_attempt(self, episode: Episode, now: float) -> float:
+        """Draw the reset and the luck of a fresh attempt; returns the seconds of the reset."""
+        self.deadline = PENDING
+        environment = self._lane.environment
+        if environment is None or self._attempts is None:
+            return 0.0
+        episode.fails = self._attempts.next_fails()
+        if environment.timeout_seconds is not None:
+            self.deadline = now + environment.timeout_seconds
+        return self._attempts.next_reset()
+
+    def _retries_or_fails(self) -> bool:
+        """The attempt is over without a finished episode, and what follows has been done."""
+        episode = self.episode
+        assert episode is not None
+        timed_out = self.due > self.deadline
+        if not timed_out and not episode.fails:
+            return False
+        cause = "timeout" if timed_out else "failure"
+        episode.stop_generating(self._lane.now)
+        if not episode.attempts_left:
+            self._lane.fail(self, cause)
+            return True
+        episode.attempts_left -= 1
+        episode.forget_progress()
+        self._stop_timers()
+        self._lane.emit(ev.Retry(self._lane.now, self.number, episode.number, cause))
+        self._begin()
+        return True
+
+    def release(self) -> Episode:
+        """Let go of the episode and of its sandbox; the alarm is off."""
+        episode = self.set_aside()
+        self._lane.give_back_sandbox(episode)
+        return episode
+
+    def set_aside(self) -> Episode:
+        """Let go of the episode, which keeps its sandbox and its progress."""
+        episode = self.episode
+        assert episode is not None
+        now = self._lane.now
+        if self.in_sandbox_line:
+            self.in_sandbox_line = False
+            self._lane.sandboxes.leave_line(self.number)
+        else:
+            episode.remaining = self.due - now
+            episode.paused_speed = self.effective_speed
+            episode.overhead_left = max(0.0, self.generate_at - now)
+            episode.time_left = self.deadline - now
+        self._stop_timers()
+        episode.stop_generating(now)
+        self.episode = None
+        return episode
+
+    # -- what moves it ------------------------------------------------------------------------------
+
+    def freeze(self, seconds: float) -> None:
+        """Stand still for `seconds`: nothing that is due comes sooner than that much later."""
+        if self.runs:
+            self.due += seconds
+            self.deadline += seconds
+            if self._generates is not None:
+                self._begin_overhead(self.generate_at + seconds)
+            elif self.episode is not None:
+                self.episode.stop_generating(self._lane.now)
+            self._set_alarm()
+
+    def thaw(self) -> None:
+        """Go on after a freeze."""
+        if self.runs and self.episode is not None and self._generates is None:
+            self.episode.generating_since = self._lane.now
+
+    def refresh(self, version: int, overhead: float) -> None:
+        """Move the running episode to a new version."""
+        episode = self.episode
+        assert episode is not None
+        now = self._lane.now
+        episode.change_version(version, now)
+        if overhead > 0 and self.runs:
+            episode.stop_generating(now)
+            self.due += overhead
+            self._begin_overhead(max(self.generate_at, now) + overhead)
+            self._set_alarm()
+
+    def multiply_duration(self, factor: float) -> None:
+        """Make the whole of the running episode take `factor` times as long as it would have."""
+        episode = self.episode
+        assert episode is not None
+        longer = episode.multiply_duration(factor)
+        if self.runs:
+            self.due += longer / self.effective_speed
+            self._set_alarm()
+
+    def slow_down(self, factor: float) -> None:
+        """Take `factor` times as long for everything, until `speed_up` with the same factor."""
+        self._slowdowns.append(factor)
+        self._rescale(lambda seconds: seconds * factor)
+
+    def speed_up(self, factor: float) -> None:
+        """End a slow-down."""
+        self._slowdowns.remove(factor)
+        self._rescale(lambda seconds: seconds / factor)
+
+    def _rescale(self, scale: Callable[[float], float]) -> None:
+        if self.runs:
+            begin = max(self.generate_at, self._lane.now, self._lane.thaw_at)
+            self.due = begin + scale(self.due - begin)
+            self._set_alarm()
+
+    def _begin_overhead(self, generate_at: float) -> None:
+        """Spend the time until `generate_at` on overhead; an overhead that has begun is prolonged."""
+        if self._generates is not None:
+            self._generates.cancel()
+        else:
+            self._lane.emit(ev.Overhead(self._lane.now, self.number))
+        self.generate_at = generate_at
+        self._generates = self._lane.timers.loop.call_at(generate_at, self._generate)
+
+    def _generate(self) -> None:
+        self._generates = None
+        assert self.episode is not None
+        self.episode.generating_since = self._lane.now
+        self._lane.emit(ev.Generate(self._lane.now, self.number))
+
+    def _set_alarm(self) -> None:
+        self._alarm.set(min(self.due, self.deadline))
+
+    def _stop_timers(self) -> None:
+        self._alarm.clear()
+        if self._generates is not None:
+            self._generates.cancel()
+            self._generates = None

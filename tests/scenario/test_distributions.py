@@ -1,0 +1,177 @@
+"""Distributions: their sequences, their means, and that blocks never matter."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import SeedSequence
+from pydantic import TypeAdapter, ValidationError
+
+from emulator.scenario.distributions import Distribution
+
+ADAPTER: TypeAdapter[Any] = TypeAdapter(Distribution)
+
+FORMS: dict[str, Any] = {
+    "constant": 3,
+    "lognormal": {"kind": "lognormal", "median": 20, "sigma": 1.0},
+    "uniform": {"kind": "uniform", "low": 1, "high": 9},
+    "exponential": {"kind": "exponential", "mean": 20},
+    "gamma": {"kind": "gamma", "mean": 20, "shape": 0.5},
+    "pareto": {"kind": "pareto", "minimum": 5, "alpha": 2.5},
+    "mixture": {
+        "kind": "mixture",
+        "components": [
+            {"weight": 9, "distribution": {"kind": "gamma", "mean": 10, "shape": 3}},
+            {"weight": 0.5, "distribution": "2m"},
+            {"weight": 0.5, "distribution": {"kind": "exponential", "mean": 4}},
+        ],
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def trace_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("traces") / "durations.txt"
+    path.write_text("# recorded\n5\n1\n\n4 # slow\n2\n3\n")
+    return path
+
+
+def trace(path: Path, order: str = "sequential", scale: float = 1) -> Any:
+    return ADAPTER.validate_python({"kind": "trace", "path": str(path), "order": order, "scale": scale})
+
+
+def in_blocks(distribution: Any, sizes: list[int], seed: int = 3) -> list[float]:
+    sampler = distribution.sampler(SeedSequence(seed))
+    return np.concatenate([sampler(size) for size in sizes]).tolist()
+
+
+@pytest.mark.parametrize("kind", [*FORMS, "trace sequential", "trace shuffle", "trace resample"])
+def test_how_the_sequence_is_cut_into_blocks_never_changes_it(kind: str, trace_file: Path):
+    order = kind.removeprefix("trace ")
+    distribution = (
+        trace(trace_file, order) if kind.startswith("trace") else ADAPTER.validate_python(FORMS[kind])
+    )
+    whole = in_blocks(distribution, [1000])
+    assert in_blocks(distribution, [1] * 1000) == whole
+    assert in_blocks(distribution, [7] * 142 + [6]) == whole
+    assert in_blocks(distribution, [0, 999, 1]) == whole
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 50), max_size=20), st.integers(0, 2**64 - 1))
+def test_any_cut_of_a_nested_mixture_gives_the_same_sequence(sizes: list[int], seed: int):
+    inner = {"weight": 1, "distribution": FORMS["mixture"]}
+    mixture = ADAPTER.validate_python(
+        {"kind": "mixture", "components": [inner, {"weight": 1, "distribution": FORMS["lognormal"]}]}
+    )
+    cut = np.concatenate([[], *(block for block in map(mixture.sampler(SeedSequence(seed)), sizes))])
+    assert cut.tolist() == mixture.sampler(SeedSequence(seed))(sum(sizes)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("kind", "mean", "median"),
+    [
+        ("constant", 3.0, 3.0),
+        ("lognormal", 20 * math.exp(0.5), 20.0),
+        ("uniform", 5.0, 5.0),
+        ("exponential", 20.0, 20 * math.log(2)),
+        ("gamma", 20.0, 9.0987),
+        ("pareto", 25 / 3, 5 * 2**0.4),
+    ],
+)
+def test_mean_and_median_are_those_of_the_formula_and_of_the_draws(kind: str, mean: float, median: float):
+    distribution = ADAPTER.validate_python(FORMS[kind])
+    assert distribution.mean() == pytest.approx(mean)
+    assert distribution.median() == pytest.approx(median, rel=0.02)
+    draws = distribution.sampler(SeedSequence(1))(200_000)
+    assert draws.mean() == pytest.approx(mean, rel=0.03)
+    assert np.median(draws) == pytest.approx(median, rel=0.03)
+
+
+def test_a_mixture_weighs_its_components():
+    mixture = ADAPTER.validate_python(FORMS["mixture"])
+    assert mixture.mean() == pytest.approx(0.9 * 10 + 0.05 * 120 + 0.05 * 4)
+    draws = mixture.sampler(SeedSequence(1))(100_000)
+    assert (draws == 120).mean() == pytest.approx(0.05, abs=0.003)
+
+
+def test_a_component_of_a_mixture_keeps_its_values_whatever_the_weights():
+    def first_exponentials(weight: float) -> list[float]:
+        mixture = ADAPTER.validate_python(
+            {
+                "kind": "mixture",
+                "components": [
+                    {"weight": weight, "distribution": {"kind": "exponential", "mean": 1}},
+                    {"weight": 1, "distribution": 1e6},
+                ],
+            }
+        )
+        draws = mixture.sampler(SeedSequence(5))(500)
+        return draws[draws < 1e6][:20].tolist()
+
+    assert first_exponentials(1) == first_exponentials(3)
+
+
+def test_pareto_has_no_mean_for_an_alpha_of_one():
+    assert ADAPTER.validate_python({"kind": "pareto", "minimum": 1, "alpha": 1}).mean() == math.inf
+
+
+def test_lognormal_without_spread_is_exactly_its_median():
+    distribution = ADAPTER.validate_python({"kind": "lognormal", "median": 0.1, "sigma": 0})
+    assert in_blocks(distribution, [3]) == [0.1, 0.1, 0.1]
+
+
+def test_a_sequential_trace_cycles_in_file_order_whatever_the_seed(trace_file: Path):
+    expected = [5.0, 1.0, 4.0, 2.0, 3.0, 5.0, 1.0]
+    assert in_blocks(trace(trace_file), [7], seed=1) == expected
+    assert in_blocks(trace(trace_file), [7], seed=2) == expected
+
+
+def test_a_shuffled_trace_uses_each_value_once_a_cycle_in_a_fresh_order(trace_file: Path):
+    draws = in_blocks(trace(trace_file, "shuffle"), [50])
+    cycles = [tuple(draws[i : i + 5]) for i in range(0, 50, 5)]
+    assert all(sorted(cycle) == [1, 2, 3, 4, 5] for cycle in cycles)
+    assert len(set(cycles)) > 5
+
+
+def test_a_resampled_trace_draws_with_replacement(trace_file: Path):
+    draws = in_blocks(trace(trace_file, "resample"), [1000])
+    assert {value: draws.count(value) > 150 for value in draws} == dict.fromkeys([1, 2, 3, 4, 5], True)
+
+
+def test_scale_multiplies_the_values_of_a_trace(trace_file: Path):
+    scaled = trace(trace_file, scale=0.5)
+    assert in_blocks(scaled, [3]) == [2.5, 0.5, 2.0]
+    assert (scaled.mean(), scaled.median()) == (1.5, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90s", 90),
+        ("20m", 1200),
+        ("1h", 3600),
+        ("1h30m", 5400),
+        ("1h 30m", 5400),
+        ("1.5h", 5400),
+        ("1d", 86400),
+    ],
+)
+def test_a_duration_text_is_a_constant(text: str, seconds: float):
+    assert ADAPTER.validate_python(text).value == seconds
+
+
+@pytest.mark.parametrize(
+    "value", [True, "", " ", "s", "20", "20 s", "1m1h", "-5s", -1, math.nan, math.inf, 10**400, 1e10]
+)
+def test_what_is_no_duration_is_refused_in_plain_words(value: object):
+    with pytest.raises(ValidationError) as error:
+        ADAPTER.validate_python(value)
+    (detail,) = error.value.errors()
+    assert detail["msg"] == (
+        f"found {value!r}; allowed: seconds from 0 to 1000000000, or a text like 90s, 20m or 1h30m"
+    )
