@@ -11,7 +11,7 @@ depend on how many pieces an interval was cut into, nor on the order in which th
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any, Final
@@ -27,12 +27,17 @@ BLOCKED: Final = "blocked"
 FROZEN: Final = "frozen"
 DOWN: Final = "down"
 LEFT: Final = "left"
+SANDBOX: Final = "sandbox"
+QUEUE: Final = "queue"
 WORKER_STATES = (GENERATING, OVERHEAD, WAITING, GATED, BLOCKED, FROZEN, DOWN)
 
 UPDATING: Final = "updating"
 PUSHING: Final = "pushing"
 STALLED: Final = "stalled"
 TRAINER_STATES = (UPDATING, PUSHING, WAITING, STALLED)
+
+GROUP_CAUSES = ("group", "stale", "round")
+"""Why whole groups are given up."""
 
 _CONDENSE_AT = 50_000
 
@@ -50,6 +55,11 @@ class ExactSum:
         copy = ExactSum()
         copy.extend(self._terms)
         return copy
+
+    @property
+    def terms(self) -> Sequence[float]:
+        """Terms whose exact sum it is."""
+        return self._terms
 
     def extend(self, terms: Iterable[float]) -> None:
         """Add several terms."""
@@ -132,7 +142,7 @@ class _GroupRecord:
     first_start: float
     finishes: list[float] = field(default_factory=list)
     lost_members: int = 0
-    members: int = 0
+    lost: bool = False
 
 
 class Figures:
@@ -154,13 +164,12 @@ class Figures:
         self.stalled = False
         self._push_counts = False
         self.staleness: Counter[int] = Counter()
-        self._seconds = {state: ExactSum() for state in WORKER_STATES}
+        self._seconds = {account: ExactSum() for account in (*WORKER_STATES, SANDBOX, QUEUE)}
         self._service = ExactSum()
         self._wasted = ExactSum()
         self._trainer_seconds = {state: ExactSum() for state in TRAINER_STATES}
         self._queue_seconds = ExactSum()
         self._sandbox_seconds = ExactSum()
-        self._sandbox_waits = ExactSum()
         self._started_durations = ExactSum()
         self._trained_durations = ExactSum()
         self._in_flight_versions = 0
@@ -198,12 +207,15 @@ class Figures:
         yield from self._seconds.values()
         yield from self._trainer_seconds.values()
         yield from (self._wasted, self._queue_seconds, self._started_durations, self._trained_durations)
-        yield from (self._sandbox_seconds, self._sandbox_waits, self._weighted, self._sibling_waits)
+        yield from (self._sandbox_seconds, self._weighted, self._sibling_waits)
 
     def _enter(self, worker: WorkerRecord, state: str, t: float, cause: str = "") -> None:
         """Let a worker change its state; time in a freeze counts as frozen, whatever the state."""
-        old = self._counted(worker.state)
-        new = self._counted(state)
+        old = self._account(worker)
+        worker.state = state
+        worker.since = t
+        worker.cause = cause
+        new = self._account(worker)
         if old != new:
             self._seconds[old].add(t)
             self._seconds[new].add(-t)
@@ -211,16 +223,12 @@ class Figures:
                 self._close_segment(worker, t)
             if new == GENERATING:
                 self._open_segment(worker, t)
-        if worker.state == BLOCKED and worker.cause == "sandbox":
-            self._sandbox_waits.add(t)
-        if state == BLOCKED and cause == "sandbox":
-            self._sandbox_waits.add(-t)
-        worker.state = state
-        worker.since = t
-        worker.cause = cause
 
-    def _counted(self, state: str) -> str:
-        return FROZEN if self.frozen and state != DOWN else state
+    def _account(self, worker: WorkerRecord) -> str:
+        """The account that a worker's time goes to; `BLOCKED` has one for each cause."""
+        if self.frozen and worker.state != DOWN:
+            return FROZEN
+        return worker.cause if worker.state == BLOCKED else worker.state
 
     def _open_segment(self, worker: WorkerRecord, t: float) -> None:
         if worker.episode is not None:
@@ -236,13 +244,13 @@ class Figures:
     def _set_frozen(self, t: float, *, frozen: bool) -> None:
         workers = [worker for worker in self.workers.values() if worker.state != DOWN]
         for worker in workers:
-            old = self._counted(worker.state)
+            old = self._account(worker)
             if old == GENERATING:
                 self._close_segment(worker, t)
             self._seconds[old].add(t)
         self.frozen = frozen
         for worker in workers:
-            new = self._counted(worker.state)
+            new = self._account(worker)
             if new == GENERATING:
                 self._open_segment(worker, t)
             self._seconds[new].add(-t)
@@ -287,7 +295,7 @@ class Figures:
         self._started_durations.add(e.duration)
         self.episodes[e.episode] = EpisodeRecord(e.worker, e.group, e.version, e.version, e.t, e.duration)
         if self._group_size > 1:
-            self._groups.setdefault(e.group, _GroupRecord(e.t)).members += 1
+            self._groups.setdefault(e.group, _GroupRecord(e.t))
         self._take(self.workers[e.worker], e.episode, e.t)
 
     def _resume(self, e: ev.Resume) -> None:
@@ -305,7 +313,7 @@ class Figures:
 
     def _blocked(self, e: ev.Blocked) -> None:
         worker = self.workers[e.worker]
-        if e.cause == "sandbox":
+        if e.cause == SANDBOX:
             self._count_attempt(worker, e.t, holds=False)
         else:
             self._enqueue(e.t, -1)
@@ -314,7 +322,7 @@ class Figures:
         self._enter(worker, BLOCKED, e.t, e.cause)
 
     def _begin_attempt_if_blocked(self, worker: WorkerRecord, t: float) -> None:
-        if worker.state == BLOCKED and worker.cause == "sandbox":
+        if worker.state == BLOCKED and worker.cause == SANDBOX:
             self._count_attempt(worker, t, holds=True)
 
     def _count_attempt(self, worker: WorkerRecord, t: float, *, holds: bool) -> None:
@@ -399,24 +407,30 @@ class Figures:
             self.counts["paused"] -= 1
         else:
             self._release(e.worker, e.t)
-        self._lose(e.episode, "aborted", e.t, surplus=e.cause == "surplus")
+        self._lose(e.episode, "aborted", e.t, e.cause)
 
     def _fail(self, e: ev.Fail) -> None:
         self._release(e.worker, e.t)
         if e.cause != "crash":
             self.counts[f"attempt_{e.cause}"] += 1
-        self._lose(e.episode, "failed", e.t)
+        self._lose(e.episode, "failed", e.t, e.cause)
 
-    def _lose(self, number: int, account: str, t: float, *, surplus: bool = False) -> None:
+    def _lose(self, number: int, account: str, t: float, cause: str) -> None:
         episode = self.episodes.pop(number)
         self._hold_sandbox(episode, t, holds=False)
         self.counts[account] += 1
         self._waste(episode)
-        if self._group_size > 1 and not surplus:
-            group = self._groups[episode.group]
-            group.lost_members += 1
-            if group.lost_members == self.scenario.rollout.group_redundancy + 1:
-                self.counts["groups_lost"] += 1
+        if self._group_size > 1 and cause != "surplus":
+            self._lose_member(episode.group, whole=cause in GROUP_CAUSES)
+
+    def _lose_member(self, number: int, *, whole: bool) -> None:
+        """A group lost a member; it is lost `whole` if that was the reason, or if too few are left."""
+        group = self._groups[number]
+        group.lost_members += 1
+        whole = whole or group.lost_members > self.scenario.rollout.group_redundancy
+        if whole and not group.lost:
+            group.lost = True
+            self.counts["groups_lost"] += 1
 
     def _drop(self, e: ev.Drop) -> None:
         for number in e.episodes:
@@ -424,6 +438,8 @@ class Figures:
             self.counts["dropped"] += 1
             self.counts["queued"] -= 1
             self._waste(episode)
+            if e.cause == "group" and self._group_size > 1:
+                self._lose_member(episode.group, whole=True)
             if (holder := self._holders.pop(number, None)) is None:
                 self._enqueue(e.t, -1)
             else:
@@ -500,15 +516,15 @@ class Figures:
         if worker is None:
             self.workers[e.worker] = WorkerRecord(since=e.t)
             self._service.add(-e.t)
-            self._seconds[self._counted(WAITING)].add(-e.t)
+            self._seconds[self._account(self.workers[e.worker])].add(-e.t)
         elif worker.held is None:
             self._enter(worker, WAITING, e.t)
         else:
-            self._enter(worker, BLOCKED, e.t, "queue")
+            self._enter(worker, BLOCKED, e.t, QUEUE)
 
     def _leave(self, e: ev.Leave) -> None:
         worker = self.workers.pop(e.worker)
-        self._seconds[self._counted(worker.state)].add(e.t)
+        self._seconds[self._account(worker)].add(e.t)
         self._service.add(e.t)
         worker.state = LEFT
 
@@ -519,8 +535,13 @@ class Figures:
 
     def worker_seconds(self, t: float) -> dict[str, float]:
         """Worker seconds up to `t` by state, and `wasted`, the part of `generating` that was in vain."""
-        present = Counter(self._counted(worker.state) for worker in self.workers.values())
-        seconds = {state: total.value(repeat(t, present[state])) for state, total in self._seconds.items()}
+        present = Counter(self._account(worker) for worker in self.workers.values())
+        terms = {
+            account: chain(total.terms, repeat(t, present[account]))
+            for account, total in self._seconds.items()
+        }
+        terms[BLOCKED] = chain(terms.pop(SANDBOX), terms.pop(QUEUE))
+        seconds = {state: math.fsum(terms[state]) for state in WORKER_STATES}
         seconds["wasted"] = self._wasted.value()
         return seconds
 
@@ -629,13 +650,13 @@ class Figures:
         environment = self.scenario.environment
         assert environment is not None
         holders = sum(episode.has_sandbox for episode in self.episodes.values())
-        waiters = sum(w.state == BLOCKED and w.cause == "sandbox" for w in self.workers.values())
+        waiters = sum(self._account(worker) == SANDBOX for worker in self.workers.values())
         used = self._sandbox_seconds.value(repeat(t, holders))
         pool = environment.sandboxes
         return {
             "sandbox_seconds": used,
             "sandbox_utilisation": None if pool is None else _ratio(used, pool * t),
-            "sandbox_wait_seconds": self._sandbox_waits.value(repeat(t, waiters)),
+            "sandbox_wait_seconds": self._seconds[SANDBOX].value(repeat(t, waiters)),
             "failures": self.counts["attempt_failure"],
             "timeouts": self.counts["attempt_timeout"],
             "retries": self.counts["retried"],

@@ -1,7 +1,6 @@
 """Hypothesis strategies of small valid scenarios, shared by all tests."""
 
 import math
-from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
@@ -127,10 +126,6 @@ def documents(
     publish_every = draw(st.integers(1, 3))
     strategy = draw(st.sampled_from(kinds).flatmap(lambda kind: strategies(kind, batch)))
     redundancy = draw(st.integers(0, 2)) if group > 1 else 0
-    if strategy.get("max_staleness") is not None and strategy["enforce"] == "gate":
-        # What exceeds this leaves no room for the last group of a batch.
-        slack = math.floor(Decimal(str(strategy["max_staleness"])) * publish_every * batch)
-        redundancy = min(redundancy, slack)
     room = batch if group == 1 else batch + (workers + 1) * (group + redundancy)
     document: dict[str, Any] = {
         "name": "drawn",
@@ -142,7 +137,7 @@ def documents(
             "episode_seconds": draw(distributions(least_seconds)),
             "group_size": group,
             "group_redundancy": redundancy,
-            "queue_capacity": draw(st.none() | st.integers(room, room + 8)),
+            "queue_capacity": draw(st.none() | st.integers(batch, room + 8)),
             "speed": draw(st.sampled_from([1, 1, 0.5, {"kind": "uniform", "low": 0.5, "high": 2}])),
         },
         "trainer": {

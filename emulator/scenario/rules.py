@@ -119,20 +119,9 @@ def _synchronous(scenario: "Scenario", strategy: Synchronous) -> Iterator[Violat
 
 
 def _asynchronous(scenario: "Scenario", strategy: Asynchronous) -> Iterator[Violation]:
-    bound = ("strategy", "max_staleness")
-    if strategy.max_staleness is None:
-        if strategy.enforce != "gate":
-            allowed = "a max_staleness beside it: there is no bound to enforce"
-            yield Violation(("strategy", "enforce"), strategy.enforce, allowed, (bound,))
-    elif strategy.enforce == "gate":
-        group = scenario.rollout.group_size + scenario.rollout.group_redundancy
-        batch = scenario.trainer.batch_size * scenario.trainer.publish_every
-        admitted = math.floor((strategy.max_staleness + 1) * batch)
-        if group > admitted:
-            allowed = f"at most {admitted} episodes in a group: the gate admits no more at first, a deadlock"
-            found = f"groups of {group} with their redundancy"
-            others = (bound, GROUP, BATCH, ("trainer", "publish_every"), ("strategy", "enforce"))
-            yield Violation(REDUNDANCY, found, allowed, others)
+    if strategy.max_staleness is None and strategy.enforce != "gate":
+        allowed = "a max_staleness beside it: there is no bound to enforce"
+        yield Violation(("strategy", "enforce"), strategy.enforce, allowed, (("strategy", "max_staleness"),))
     if strategy.refresh_overhead and strategy.weights != "in_flight":
         allowed = "0 with weights: next_episode; it belongs to weights: in_flight"
         found = plain(strategy.refresh_overhead)

@@ -8,6 +8,7 @@ stream of events given to `emit`.
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
+from itertools import islice
 
 from emulator import events as ev
 from emulator.clock import EmulatedLoop, Phase
@@ -38,7 +39,7 @@ class Lane:
         streams = Streams(scenario.seed)
         self.scenario = scenario
         self.loop = loop
-        self.timers = Timers(loop)
+        self.timers = Timers(loop, self._expect_deadlock)
         self.accounts = Accounts()
         self.strategy = build(scenario)
         self.environment = scenario.environment
@@ -75,6 +76,7 @@ class Lane:
         self._tasks: list[asyncio.Task[None]] = []
         self._next_worker = 0
         self._look_requested = False
+        self._check_requested = False
         self._instant = 0.0
         self._events_at_instant = 0
         self._most_events_at_instant = EVENTS_PER_INSTANT + EVENTS_PER_INSTANT_AND_SIZE * (
@@ -111,7 +113,8 @@ class Lane:
         self._running = True
         self._open_round()
         self._redistribute(self.workers.values())
-        self.request_look()
+        if not self.timers.pending:
+            self._expect_deadlock()
 
     def _settle_and_end(self) -> None:
         self.loop.call_when_settled(Phase.END, self._end)
@@ -152,9 +155,7 @@ class Lane:
             self.sandboxes.serve()
         self._hand_over_held()
         for worker in sorted(freed, key=_number):
-            self._wait(worker)
-            if not self.strategy.in_worker_order:
-                self._serve(worker)
+            self._offer(worker)
         if self.waiting:
             self._serve_waiting()
 
@@ -196,7 +197,8 @@ class Lane:
         """Let the worker take what the strategy says; False if that is nothing."""
         if self.frozen or not self._running:
             return False
-        admission = self.strategy.admit(self.accounts, self.source.group_in_progress)
+        in_progress = self.source.group_in_progress(self.strategy.held_back)
+        admission = self.strategy.admit(self.accounts, in_progress)
         if admission is None:
             return False
         worker.gated = False
@@ -213,7 +215,8 @@ class Lane:
                 episode = self.source.start_group(version)
                 self.incomplete[episode.group.number] = episode.group
             else:
-                episode = self.source.start_member(version)
+                assert in_progress is not None
+                episode = self.source.start_member(in_progress, version)
             if self.environment is not None:
                 episode.attempts_left = self.environment.retries
             self.accounts.started += 1
@@ -287,7 +290,7 @@ class Lane:
         del self.incomplete[group.number]
         self.source.close((group,))
         closes = self.strategy.group_completed()
-        if len(group.started) > group.size:
+        if group.started > group.size:
             for worker in self._running_workers():
                 if worker.episode is not None and worker.episode.group is group:
                     self._freed.append(worker)
@@ -321,6 +324,7 @@ class Lane:
     def _abort_paused(self, group: Group, cause: str) -> None:
         for episode in [episode for episode in self.paused.values() if episode.group is group]:
             del self.paused[episode.number]
+            self.strategy.withdrawn(episode.number)
             self.give_back_sandbox(episode)
             self.accounts.aborted += 1
             self.emit(ev.Abort(self.now, None, episode.number, cause))
@@ -329,13 +333,14 @@ class Lane:
         """Count a member lost; returns its group if that can no longer complete."""
         group = episode.group
         group.lost_members += 1
+        group.members.remove(episode)
         if group.number not in self.incomplete or group.can_complete:
             return []
         return [group]
 
     def _after_loss(self, groups: list[Group], freed: list[Worker]) -> None:
         """Give up groups that can no longer complete, replace them, and put free workers to work."""
-        self._redistribute(freed + self._lose_groups(groups, "group"))
+        self._redistribute(freed + self._lose_groups(list(dict.fromkeys(groups)), "group"))
         self.request_look()
 
     def _lose_groups(self, groups: list[Group], cause: str) -> list[Worker]:
@@ -400,8 +405,7 @@ class Lane:
 
     def request_look(self) -> None:
         """Have the trainer look for a batch when this instant has settled."""
-        # While the trainer sleeps it does not look, and there is no deadlock to be found either.
-        if not self._look_requested and not self.trainer.sleeps:
+        if not self._look_requested and self.trainer.free:
             self._look_requested = True
             self.loop.call_when_settled(Phase.TRAINER, self._look)
 
@@ -409,14 +413,10 @@ class Lane:
         self._look_requested = False
         if self.trainer.free and not self.trainer.stalled:
             complete = self.queue.complete
-            selection = self.strategy.select(complete.values(), self.accounts)
-            freed = [w for number in selection.drop for w in self._drop(complete[number], "stale")]
-            if selection.batch is not None:
-                self._take_batch([complete[number] for number in selection.batch])
-            if selection.drop or selection.batch is not None:
-                self._redistribute(freed)
-        if not self.timers.pending:
-            self.loop.call_when_settled(Phase.CHECK, self._check_deadlock)
+            while stale := self.strategy.stale(complete.values(), self.accounts):
+                self._redistribute([w for number in stale for w in self._drop(complete[number], "stale")])
+            if len(complete) >= self.strategy.batch_groups:
+                self._take_batch(list(islice(complete.values(), self.strategy.batch_groups)))
 
     def _take_batch(self, groups: list[Group]) -> None:
         episodes = [episode.number for group in groups for episode in group.finished]
@@ -428,6 +428,7 @@ class Lane:
         self.trainer.begin()
         if self.strategy.generates_while_training:
             self._open_round()
+            self._serve_waiting()
 
     def update_is_over(self) -> None:
         """The trainer is free again."""
@@ -460,7 +461,11 @@ class Lane:
         if not self.strategy.cancels_running:
             return []
         groups = self.incomplete.values()
-        stale = [group for group in groups if self.strategy.cancels(group.oldest_version(), version)]
+        stale = [
+            group
+            for group in groups
+            if group.members and self.strategy.cancels(group.oldest_version(), version)
+        ]
         return self._lose_groups(stale, "stale")
 
     def freeze(self, seconds: float, until: float) -> None:
@@ -470,8 +475,15 @@ class Lane:
         for worker in self.workers.values():
             worker.freeze(seconds)
 
+    def _expect_deadlock(self) -> None:
+        """Nothing is pending; see when the instant has settled whether that is still so."""
+        if not self._check_requested:
+            self._check_requested = True
+            self.loop.call_when_settled(Phase.CHECK, self._check_deadlock)
+
     def _check_deadlock(self) -> None:
-        if not self.timers.pending:
+        self._check_requested = False
+        if not self.timers.pending and self.now < self.scenario.duration:
             self._fail(DeadlockError(self.now, explain(self)))
 
     # -- joining, leaving, crashing -------------------------------------------------------------------
@@ -503,14 +515,14 @@ class Lane:
                 lost += self._fail_episode(worker, "crash")
             self._put_down(worker)
             self.emit(ev.Down(self.now, worker.number))
-            self.timers.call_at(self.now + restart_seconds, partial(self._restart, worker))
+            worker.restart = self.timers.call_at(self.now + restart_seconds, partial(self._restart, worker))
         self._after_loss(lost, [])
 
     def _restart(self, worker: Worker) -> None:
-        if worker.number in self.workers:
-            worker.up = True
-            self.emit(ev.Up(self.now, worker.number))
-            self._redistribute([worker])
+        worker.restart = None
+        worker.up = True
+        self.emit(ev.Up(self.now, worker.number))
+        self._redistribute([worker])
 
     def leave(self, numbers: Iterable[int]) -> None:
         """Workers leave for good."""
@@ -519,6 +531,8 @@ class Lane:
             if worker.episode is not None:
                 lost += self._lose_member(self._abort(worker, "leave"))
             self._put_down(worker)
+            if worker.restart is not None:
+                self.timers.call_off(worker.restart)
             del self.workers[worker.number]
             self.emit(ev.Leave(self.now, worker.number))
         self._after_loss(lost, [])

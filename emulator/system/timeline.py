@@ -91,7 +91,9 @@ class Timeline:
             if worker.episode is not None and worker.episode.number == number:
                 worker.multiply_duration(action.factor)
         if (episode := lane.paused.get(number)) is not None:
-            episode.multiply_duration(action.factor)
+            longer = episode.multiply_duration(action.factor)
+            if episode.remaining is not None:
+                episode.longer.append(longer)
 
     def _slow(self, action: entries.Slow) -> None:
         lane = self._lane

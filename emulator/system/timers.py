@@ -7,21 +7,36 @@ from emulator.clock import EmulatedLoop
 
 
 class Timers:
-    """Makes the timers of one lane and knows how many of them are set."""
+    """Makes the timers of one lane and knows how many of them are set.
 
-    def __init__(self, loop: EmulatedLoop) -> None:
+    `pending` counts those that will change something: with none, nothing in the lane moves by itself, and
+    `when_none` is called.
+    """
+
+    def __init__(self, loop: EmulatedLoop, when_none: Callable[[], None]) -> None:
         self.loop = loop
         self.pending = 0
-        """Timers that will change something: with none, nothing in the lane moves by itself."""
+        self._when_none = when_none
 
-    def call_at(self, when: float, callback: Callable[[], None]) -> None:
-        """Call back at `when`; pending until then."""
+    def call_at(self, when: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
+        """Call back at `when`; pending until then, or until it is called off."""
         self.pending += 1
-        self.loop.call_at(when, self._fire, callback)
+        return self.loop.call_at(when, self._fire, callback)
+
+    def call_off(self, timer: asyncio.TimerHandle) -> None:
+        """Do not call back."""
+        timer.cancel()
+        self.count_off()
 
     def _fire(self, callback: Callable[[], None]) -> None:
-        self.pending -= 1
+        self.count_off()
         callback()
+
+    def count_off(self) -> None:
+        """One timer less is set."""
+        self.pending -= 1
+        if not self.pending:
+            self._when_none()
 
 
 class Alarm:
@@ -51,9 +66,9 @@ class Alarm:
     def clear(self) -> None:
         """Do not ring."""
         if self._handle is not None:
-            self._timers.pending -= 1
             self._handle.cancel()
             self._handle = None
+            self._timers.count_off()
 
     async def rings(self) -> None:
         """Sleep until it rings."""
@@ -61,6 +76,6 @@ class Alarm:
         self._rung = self._loop.create_future()
 
     def _ring(self) -> None:
-        self._timers.pending -= 1
         self._handle = None
+        self._timers.count_off()
         self._rung.set_result(None)

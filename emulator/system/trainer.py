@@ -33,11 +33,6 @@ class Trainer:
         self._pushing = False
         self._poked: asyncio.Future[None] | None = None
 
-    @property
-    def sleeps(self) -> bool:
-        """Whether an update or a push is going on."""
-        return self._alarm.is_set
-
     def take(self, episodes: list[int]) -> None:
         """Take a batch, on which `begin` begins the update."""
         self.free = False

@@ -30,6 +30,7 @@ class Worker:
         self.held: Episode | None = None
         """A finished episode that the queue has no room for."""
         self.up = True
+        self.restart: asyncio.TimerHandle | None = None
         self.gated = False
         self.in_sandbox_line = False
         self.due = PENDING
@@ -90,15 +91,21 @@ class Worker:
         assert episode is not None
         now = self._lane.now
         if episode.remaining is None:
-            overhead = self._prepare_attempt(episode, now)
-            self.due = now + overhead + episode.duration * episode.factor / self.effective_speed
+            generate_at = now + self._prepare_attempt(episode, now)
+            self.due = generate_at + episode.duration * episode.factor / self.effective_speed
         else:
-            resume_overhead = self._lane.strategy.resume_overhead
-            overhead = resume_overhead + episode.overhead_left
-            self.due = now + resume_overhead + episode.remaining_at(self.effective_speed)
+            resumed_at = now + self._lane.strategy.resume_overhead
+            generate_at = resumed_at + episode.overhead_left
+            if episode.paused_speed == self.effective_speed:
+                self.due = resumed_at + episode.remaining
+            else:
+                self.due = generate_at + episode.generating_left_at(self.effective_speed)
+            for longer in episode.longer:
+                self.due += longer / self.effective_speed
+            episode.longer = []
             self.deadline = now + episode.time_left
-        if overhead > 0:
-            self._begin_overhead(now + overhead)
+        if generate_at > now:
+            self._begin_overhead(generate_at)
         else:
             self.generate_at = now
             episode.generating_since = now

@@ -126,7 +126,6 @@ class Rounds:
         if system.push_due():
             system.push()
         else:
-            system.trainer.updates += 1
             self.begin_round()
 
     def push_begun(self, until: float) -> None:
@@ -160,8 +159,6 @@ class OneStepOff(Rounds):
     def update_ended(self) -> None:
         if self.system.push_due():
             self.system.trainer.ended = True
-        else:
-            self.system.trainer.updates += 1
 
     def published(self) -> None:
         """The trainer looks next, and takes the batch that is complete."""
@@ -201,7 +198,7 @@ class Asynchronous:
             return True
         settings = system.settings
         out = system.started - system.aborted - system.failed - system.dropped
-        group = settings.group_size + settings.redundancy
+        group = settings.group_size
         return out + group <= (self.eta + system.version + 1) * settings.batch * settings.publish_every
 
     def next_for(self, worker: Worker) -> None:
@@ -258,8 +255,6 @@ class Asynchronous:
         system = self.system
         if system.push_due():
             system.push()
-        else:
-            system.trainer.updates += 1
 
     def push_begun(self, until: float) -> None:
         if self.pauses:

@@ -433,6 +433,8 @@ class System:
 
     def update_over(self) -> None:
         self.set_trainer("waiting")
+        if not (self.push_due() and self.settings.push):
+            self.trainer.updates += 1
         self.strategy.update_ended()
 
     def push_due(self) -> bool:
@@ -452,7 +454,8 @@ class System:
         self.set_trainer("waiting")
         self.version += 1
         self.trainer.publications += 1
-        self.trainer.updates += 1
+        if self.settings.push:
+            self.trainer.updates += 1
         self.strategy.published()
 
     def stall(self, seconds: float) -> None:

@@ -203,14 +203,6 @@ def test_lanes_merge_over_parts_made_in_python():
             "it belongs to weights: in_flight",
         ),
         (
-            {
-                "rollout": {"group_size": 8, "group_redundancy": 1},
-                "strategy": {"kind": "asynchronous", "max_staleness": 0.1},
-            },
-            "rollout.group_redundancy: found groups of 9 with their redundancy; allowed: at most 8 episodes "
-            "in a group: the gate admits no more at first, a deadlock",
-        ),
-        (
             {"environment": {"reset_seconds": 5, "timeout_seconds": 5}},
             "environment.timeout_seconds: found 5; allowed: more than reset_seconds (5): "
             "no attempt would ever begin",

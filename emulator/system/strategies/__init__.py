@@ -27,7 +27,7 @@ def build(scenario: Scenario) -> Strategy:
             return Asynchronous(
                 batch_groups=batch // group,
                 publication_episodes=batch * scenario.trainer.publish_every,
-                group_episodes=group + scenario.rollout.group_redundancy,
+                group_size=group,
                 max_staleness=chosen.max_staleness,
                 enforce=Enforce(chosen.enforce),
                 refreshes_in_flight=chosen.weights == "in_flight",

@@ -8,12 +8,12 @@ throw the long ones away.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 
-from emulator.system.strategies.base import Accounts, Admission, JudgedGroup, Selection, Strategy
+from emulator.system.strategies.base import Accounts, Admission, JudgedGroup, Strategy
 
 
 class Enforce(Enum):
@@ -28,12 +28,13 @@ class Enforce(Enum):
 class Asynchronous(Strategy):
     """Start whenever a worker is free and the gate, if there is one, has room.
 
-    `publication_episodes` is how many episodes are trained for each publication, `group_episodes` how many
-    are started for each group.
+    `publication_episodes` is how many episodes are trained for each publication. A gate asks for room for the
+    `group_size` episodes that a group needs, not for redundant ones: those are given up in the end, and
+    with no staleness allowed there would be no room for them ever.
     """
 
     publication_episodes: int = 0
-    group_episodes: int = 1
+    group_size: int = 1
     max_staleness: Decimal | None = None
     enforce: Enforce = Enforce.GATE
     refreshes_in_flight: bool = False
@@ -54,7 +55,7 @@ class Asynchronous(Strategy):
         """Members of a begun group always; a new group if all of it fits under the gate."""
         if group_in_progress is not None:
             return Admission.MEMBER
-        if self.gates and accounts.out + self.group_episodes > self._room(accounts.version):
+        if self.gates and accounts.out + self.group_size > self._room(accounts.version):
             return None
         return Admission.GROUP
 
@@ -63,16 +64,11 @@ class Asynchronous(Strategy):
         assert self.max_staleness is not None
         return math.floor((self.max_staleness + version + 1) * self.publication_episodes)
 
-    def select(self, complete: Collection[JudgedGroup], accounts: Accounts) -> Selection:
-        """Discard what is beyond the limit, then take a batch if one is left."""
+    def stale(self, complete: Iterable[JudgedGroup], accounts: Accounts) -> list[int]:
+        """Under `drop` and `cancel`, what is beyond the limit."""
         if not self._drops:
-            return super().select(complete, accounts)
-        stale = [g.number for g in complete if self._beyond(g.oldest_version(), accounts.version)]
-        if not stale:
-            return super().select(complete, accounts)
-        discarded = set(stale)
-        left = [group for group in complete if group.number not in discarded]
-        return Selection(drop=stale, batch=super().select(left, accounts).batch)
+            return []
+        return [group.number for group in complete if self._beyond(group.oldest_version(), accounts.version)]
 
     def cancels(self, oldest_version: int, version: int) -> bool:
         """Under `cancel`, what is already beyond the limit."""

@@ -5,10 +5,9 @@ The lane asks it and does what it says; so a strategy is tested without a loop. 
 its decisions need to remember. Everything is counted in groups (a group of one, without GRPO).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import islice
 from typing import Protocol
 
 
@@ -59,22 +58,11 @@ class JudgedGroup(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """What the trainer finds in the queue: groups to discard as stale, and a batch if there is one."""
-
-    drop: Sequence[int] = ()
-    batch: Sequence[int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class PausedEpisode:
     """An episode that waits to be resumed or run again."""
 
     number: int
     group: int
-
-
-NOTHING = Selection()
 
 
 @dataclass
@@ -86,6 +74,9 @@ class Strategy:
 
     batch_groups: int
     unfinished: Unfinished = field(default=Unfinished.WAIT, init=False)
+
+    held_back: frozenset[int] = field(default=frozenset(), init=False)
+    """Groups in progress of which no more members are started for now."""
 
     gates = False
     """Whether a worker that may not start is `gated`; else it is `waiting` at a barrier."""
@@ -108,12 +99,18 @@ class Strategy:
         """A round begins, with these episodes paused and these groups begun and incomplete, oldest first."""
 
     def admit(self, accounts: Accounts, group_in_progress: int | None) -> Admission | None:
-        """What a free worker takes; None if it has to wait."""
+        """What a free worker takes; None if it has to wait.
+
+        `group_in_progress` has members yet to start.
+        """
         raise NotImplementedError
 
     def resumed(self) -> int:
         """The number of the paused episode that `Admission.RESUME` means; it is then no longer due."""
         raise NotImplementedError
+
+    def withdrawn(self, episode: int) -> None:
+        """A paused episode was given up."""
 
     def group_completed(self) -> bool:
         """Whether the group that has just been completed closes the round."""
@@ -122,11 +119,9 @@ class Strategy:
     def group_lost(self) -> None:
         """A group of this round was lost, and can be replaced."""
 
-    def select(self, complete: Collection[JudgedGroup], accounts: Accounts) -> Selection:
-        """What a free trainer does with the complete groups in the queue, in order of completion."""
-        if len(complete) < self.batch_groups:
-            return NOTHING
-        return Selection(batch=[group.number for group in islice(complete, self.batch_groups)])
+    def stale(self, complete: Iterable[JudgedGroup], accounts: Accounts) -> list[int]:
+        """The complete groups in the queue that are discarded before the trainer takes a batch."""
+        return []
 
     def may_publish(self) -> bool:
         """Whether a finished update can be followed by its push at once, or by the next update."""

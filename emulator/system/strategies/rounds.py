@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from emulator.system.strategies.base import Accounts, Admission, PausedEpisode, Strategy, Unfinished
 
@@ -15,29 +16,28 @@ class Rounds(Strategy):
     open: bool = field(default=False, init=False)
     _to_begin: int = field(default=0, init=False)
     _to_resume: deque[int] = field(default_factory=deque, init=False)
-    _tail: frozenset[int] | None = field(default=None, init=False)
     _missing: int = field(default=0, init=False)
 
     def open_round(self, paused: Sequence[PausedEpisode], incomplete_groups: Collection[int]) -> None:
         """Issue a round: what is carried over first, then new groups."""
         self.open = True
         self._missing = self.batch_groups
-        self._tail = None
+        self.held_back = frozenset()
         if self.unfinished is Unfinished.DEFER:
-            self._open_deferring(paused)
+            self._open_deferring(paused, incomplete_groups)
         else:
             self._to_resume.extend(episode.number for episode in paused)
             self._to_begin = max(0, self.round_groups - len(incomplete_groups))
 
-    def _open_deferring(self, paused: Sequence[PausedEpisode]) -> None:
+    def _open_deferring(self, paused: Sequence[PausedEpisode], incomplete_groups: Collection[int]) -> None:
         """Tail batching: when a whole batch has been deferred, the round is that batch and nothing else."""
-        deferred = list(dict.fromkeys(episode.group for episode in paused))
-        if len(deferred) < self.batch_groups:
-            self._to_begin = self.round_groups
-            return
-        self._tail = frozenset(deferred[: self.batch_groups])
-        self._to_resume.extend(episode.number for episode in paused if episode.group in self._tail)
-        self._to_begin = 0
+        tail: set[int] = set()
+        self._to_begin = self.round_groups
+        if len(incomplete_groups) >= self.batch_groups:
+            tail.update(islice(incomplete_groups, self.batch_groups))
+            self._to_begin = 0
+        self._to_resume.extend(episode.number for episode in paused if episode.group in tail)
+        self.held_back = frozenset(incomplete_groups) - tail
 
     def admit(self, accounts: Accounts, group_in_progress: int | None) -> Admission | None:
         """What this round still has to issue: paused episodes, begun groups, new ones."""
@@ -45,7 +45,7 @@ class Rounds(Strategy):
             return None
         if self._to_resume:
             return Admission.RESUME
-        if group_in_progress is not None and (self._tail is None or group_in_progress in self._tail):
+        if group_in_progress is not None:
             return Admission.MEMBER
         if self._to_begin:
             self._to_begin -= 1
@@ -55,6 +55,11 @@ class Rounds(Strategy):
     def resumed(self) -> int:
         """The oldest paused episode of the round."""
         return self._to_resume.popleft()
+
+    def withdrawn(self, episode: int) -> None:
+        """It is not to be resumed any more."""
+        if episode in self._to_resume:
+            self._to_resume.remove(episode)
 
     def group_completed(self) -> bool:
         """The round closes when a batch is complete."""
