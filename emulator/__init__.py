@@ -1,16 +1,23 @@
 """Emulator of RL training infrastructure: rollout workers, a trainer, stragglers and staleness.
 
->>> import emulator
->>> scenario = emulator.load_scenario("stragglers")
->>> emulator.run(scenario, speed="max", seed=3).result["updates"]
+    >>> import emulator
+    >>> scenario = emulator.load_scenario("stragglers")
+    >>> emulator.run(scenario, speed="max", seed=3).result["updates"]
+
+The names below are imported when they are first used, so that a command that needs few of them starts at once.
 """
 
-from emulator.api import race, run
-from emulator.clock import ClockStatistics
-from emulator.errors import DeadlockError, EmulatorError, RunError, ScenarioError
-from emulator.runner import Run
-from emulator.scenario import Scenario, load_scenario
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from emulator.version import __version__
+
+if TYPE_CHECKING:
+    from emulator.api import race, run
+    from emulator.clock import ClockStatistics
+    from emulator.errors import DeadlockError, EmulatorError, RunError, ScenarioError
+    from emulator.runner import Run
+    from emulator.scenario import Scenario, load_scenario
 
 __all__ = [
     "ClockStatistics",
@@ -25,3 +32,26 @@ __all__ = [
     "race",
     "run",
 ]
+
+_HOMES = {
+    "ClockStatistics": "clock",
+    "DeadlockError": "errors",
+    "EmulatorError": "errors",
+    "Run": "runner",
+    "RunError": "errors",
+    "Scenario": "scenario",
+    "ScenarioError": "errors",
+    "load_scenario": "scenario",
+    "race": "api",
+    "run": "api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

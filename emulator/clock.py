@@ -139,7 +139,6 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         # Pacing: None until time first has to move, so that setting up costs no lag.
         self._anchor_wall: float | None = None
         self._anchor_time = 0.0
-        self._last_wall = 0.0
         self._paused_at: float | None = None
         self._steps = 0
         self._begun_wall = 0.0
@@ -254,11 +253,14 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
             self._steps += 1
 
     def forgive_stop(self) -> None:
-        """Say that the process was stopped and continued (SIGCONT): the time between is a pause."""
-        if self._anchor_wall is not None and self._paused_at is None:
-            now = self._wall.now()
-            self._paused_seconds += now - self._last_wall
-            self._anchor_wall, self._anchor_time = now, self._now
+        """Say that the process was stopped and continued (SIGCONT): what time is behind is a pause."""
+        when = self._next_timer()
+        if self._anchor_wall is None or self._paused_at is not None or when is None:
+            return
+        behind = self._wall.now() - self._due_on_wall(when)
+        if self._speed != math.inf and behind > 0:
+            self._paused_seconds += behind
+            self._anchor_wall += behind
 
     def statistics(self) -> ClockStatistics:
         """How it went until now."""
@@ -313,7 +315,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         """Step to the next timer if its wall time has come; else wait for that, or for a real event."""
         when = self._next_timer()
         if self._anchor_wall is None:
-            self._anchor_wall = self._begun_wall = self._last_wall = self._wall.now()
+            self._anchor_wall = self._begun_wall = self._wall.now()
             self._anchor_time = self._begun_time = self._now
             if self._paused_at is not None:
                 self._paused_at = self._anchor_wall
@@ -329,12 +331,17 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
                 return
         self._wait_for(when)
 
+    def _due_on_wall(self, when: float) -> float:
+        """What the wall clock reads when the emulated time `when` has come."""
+        assert self._anchor_wall is not None
+        return self._anchor_wall + (when - self._anchor_time) / self._speed
+
     def _wait_for(self, when: float | None) -> None:
         assert self._anchor_wall is not None
         now = self._wall.now()
         until = math.inf
         if when is not None:
-            until = self._anchor_wall + (when - self._anchor_time) / self._speed
+            until = self._due_on_wall(when)
             lag = now - until
             if lag > CATCH_UP and self._last_poll < now - CATCH_UP:
                 # A process that was stopped has a signal waiting, and it is to be heard first.
@@ -344,10 +351,8 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
                 self._worst_lag = lag if self._worst_lag is None else max(self._worst_lag, lag)
                 if lag > CATCH_UP:
                     self._anchor_wall += lag - CATCH_UP
-                self._last_wall = now
                 self._now = when
                 return
-        self._last_wall = now
         if self._wall_timers:
             until = min(until, self._wall_timers[0][0])
         self._poll(None if until == math.inf else min(max(until - now, 0.0), _LONGEST_WAIT), between=True)

@@ -105,7 +105,6 @@ class EpisodeRecord:
     attempt_segments: int = 0
     finished: float | None = None
     finished_version: int = 0
-    deferred: bool = False
     begun: bool = True
     has_sandbox: bool = False
 
@@ -303,8 +302,6 @@ class Figures:
         if not episode.begun:
             self.counts["attempts"] += 1
             episode.begun = True
-        if episode.deferred:
-            episode.deferred = False
             episode.start_version = e.version
         self.counts["paused"] -= 1
         episode.worker = e.worker
@@ -399,7 +396,6 @@ class Figures:
             episode = self.episodes[e.episode]
             self._waste(episode)
             self._hold_sandbox(episode, e.t, holds=False)
-            episode.deferred = True
             episode.begun = False
 
     def _abort(self, e: ev.Abort) -> None:

@@ -1,0 +1,184 @@
+"""The commands. What takes long to import is imported by the command that needs it."""
+# ruff: noqa: PLC0415
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from emulator.cli.endings import complain, endings, speed_of
+from emulator.version import __version__
+
+if TYPE_CHECKING:
+    from emulator.runner import Run
+
+app = typer.Typer(
+    help="Emulates the training of a model by RL: rollout workers, a trainer, stragglers and staleness.",
+    no_args_is_help=True,
+    add_completion=False,
+    # Plain help: rich would cost start-up time, and colour what is not a terminal where CI asks for it.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line, on `sys.argv` unless `arguments` are given; leaves by SystemExit with the code.
+
+    The code is 0 when all is done, 1 when a run failed, 2 for bad usage or a bad scenario, and 128 + n when
+    signal n ended it: 130 for Ctrl-C, 141 for a closed pipe.
+    """
+    app(args=None if arguments is None else list(arguments), prog_name="emulator")
+
+
+ScenarioArgument = Annotated[
+    str, typer.Argument(metavar="SCENARIO", help="A scenario file, or the name of a bundled scenario.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Put a value in place of the file's, such as rollout.workers=32; repeatable.",
+    ),
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", help="The seed of all random numbers.", show_default=False),
+]
+SpeedOption = Annotated[
+    str | None,
+    typer.Option(
+        "--speed",
+        metavar="N|max",
+        help="Emulated seconds per wall second, or max: as fast as possible.",
+        show_default="the scenario's",
+    ),
+]
+HeadlessOption = Annotated[
+    bool, typer.Option("--headless", help="No live display: lines of progress on stderr.")
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="The result as JSON on stdout and nothing else there; headless.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the summary.")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    scenario: ScenarioArgument,
+    *,
+    speed: SpeedOption = None,
+    seed: SeedOption = None,
+    overrides: SetOption = None,
+    headless: HeadlessOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Run one scenario, without its lanes."""
+    asked = speed_of(speed)
+    with endings():
+        import emulator
+        from emulator.cli.watching import Watching
+        from emulator.summary import RunSummary
+
+        loaded = emulator.load_scenario(scenario, overrides=overrides or (), seed=seed)
+        watching = Watching([loaded], live=not (headless or as_json), quiet=quiet)
+        try:
+            outcome = emulator.run(loaded, speed=asked, watch=watching.watch, sinks=watching.sinks[0])
+        except emulator.RunError as error:
+            assert error.run is not None
+            outcome = error.run
+        _report([outcome], outcome.to_json() if as_json else RunSummary(outcome), watching.signal)
+
+
+@app.command()
+def race(
+    scenario: ScenarioArgument,
+    *,
+    speed: SpeedOption = None,
+    seed: SeedOption = None,
+    overrides: SetOption = None,
+    headless: HeadlessOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Run a scenario's lanes side by side on one clock."""
+    asked = speed_of(speed)
+    with endings():
+        import emulator
+        from emulator.cli.watching import Watching
+        from emulator.summary import RaceSummary
+
+        loaded = emulator.load_scenario(scenario, overrides=overrides or (), seed=seed)
+        watching = Watching(loaded.lane_scenarios(), live=not (headless or as_json), quiet=quiet)
+        outcomes = emulator.race(loaded, speed=asked, watch=watching.watch, sinks=watching.sinks)
+        result = {"lanes": [outcome.to_json() for outcome in outcomes]}
+        _report(outcomes, result if as_json else RaceSummary(outcomes), watching.signal)
+
+
+@app.command()
+def validate(scenario: ScenarioArgument, *, overrides: SetOption = None, seed: SeedOption = None) -> None:
+    """Check a scenario with its lanes; print it resolved."""
+    with endings():
+        import emulator
+        from emulator.cli.output import write_yaml
+
+        loaded = emulator.load_scenario(scenario, overrides=overrides or (), seed=seed)
+        valid = [f"{loaded.name}: valid", *(f"lane {lane.name}: valid" for lane in loaded.lanes)]
+        write_yaml(loaded.resolved(), comments=valid)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a scenario file, for editors."""
+    with endings():
+        from emulator.cli.output import write_json
+        from emulator.scenario import json_schema
+
+        write_json(json_schema())
+
+
+@app.command()
+def scenarios() -> None:
+    """List the bundled scenarios."""
+    with endings():
+        from emulator.cli.output import write_list
+        from emulator.scenario import bundled_scenarios
+
+        write_list([(bundled.name, bundled.description) for bundled in bundled_scenarios()])
+
+
+def _report(outcomes: "Sequence[Run]", result: Any, signal: int | None) -> None:
+    """Print what came of a run, and leave with its exit code."""
+    from emulator.cli.output import write_json, write_rich
+
+    if isinstance(result, dict):
+        write_json(result)
+    else:
+        write_rich(result)
+    for outcome in outcomes:
+        if outcome.error is not None:
+            complain(f"{outcome.name or outcome.scenario.name}: {outcome.error}")
+    if signal is not None:
+        raise typer.Exit(128 + signal)
+    if any(outcome.error is not None for outcome in outcomes):
+        raise typer.Exit(1)

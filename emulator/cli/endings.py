@@ -1,0 +1,68 @@
+"""How a command ends: what is said on stderr, and the exit code."""
+
+import errno
+import math
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import typer
+
+from emulator.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from emulator.clock import Speed
+
+_INTERRUPTED = 130
+_CLOSED_PIPE = 141
+_BAD_SCENARIO = 2
+_FASTEST = 1e9
+
+
+@contextmanager
+def endings() -> Iterator[None]:
+    """Turn what ends a command early into a sentence on stderr and an exit code, never a traceback."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise typer.Exit(_INTERRUPTED) from None
+    except OSError as error:
+        # The reader of a pipe has gone (EPIPE), or the terminal has (EIO).
+        if error.errno not in (errno.EPIPE, errno.EIO):
+            raise
+        _hush()
+        raise typer.Exit(_CLOSED_PIPE) from None
+    except ScenarioError as error:
+        complain(str(error))
+        raise typer.Exit(_BAD_SCENARIO) from None
+
+
+def complain(text: str) -> None:
+    """Say what went wrong, on stderr; nobody need be listening."""
+    with suppress(OSError):
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
+
+def speed_of(text: str | None) -> "Speed | None":
+    """The speed that ``--speed`` asks for; BadParameter if it is none."""
+    if text is None or text == "max":
+        return text  # type: ignore[return-value]  # mypy does not narrow str to the literal
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = math.nan
+    if not 0 < speed <= _FASTEST:
+        allowed = f"a number above 0 and at most {_FASTEST:g}, or max"
+        raise typer.BadParameter(f"found {text}; allowed: {allowed}", param_hint="'--speed'")
+    return speed
+
+
+def _hush() -> None:
+    """Let what is still buffered go nowhere, so that the interpreter's exit does not complain."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

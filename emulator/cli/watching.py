@@ -1,0 +1,62 @@
+"""Who watches a run: somebody listens to signals, and one view shows how it goes."""
+
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+
+import anyio
+
+from emulator.cli.output import is_terminal
+from emulator.progress import ProgressLines, show_progress
+from emulator.runner import EventSink, Session, Watcher
+from emulator.scenario import Scenario
+
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
+_CONTINUED = "SIGCONT"
+
+
+class Watching:
+    """The watcher of a run and the sinks that it needs; afterwards `signal` is the one that ended it.
+
+    `live` asks for a display on the terminal, if there is one, and `quiet` for nothing to see at all.
+    """
+
+    def __init__(self, lanes: Sequence[Scenario], *, live: bool, quiet: bool) -> None:
+        self.signal: int | None = None
+        self.sinks: list[list[EventSink]] = [[] for _ in lanes]
+        self._view = None if quiet else self._choose_view(lanes, live=live)
+
+    def _choose_view(self, lanes: Sequence[Scenario], *, live: bool) -> Watcher:
+        """The view for where the output goes: the one place that knows them all."""
+        if live and is_terminal(sys.stdout) and os.environ.get("TERM") not in ("dumb", "unknown"):
+            return show_progress
+        lines = ProgressLines(lanes, sys.stderr)
+        self.sinks = [[sink] for sink in lines.sinks]
+        return lines.watch
+
+    async def watch(self, session: Session) -> None:
+        """Watch until the session has ended and its view is done."""
+        # Listening comes first, so that from the first frame on a signal ends the run with its summary.
+        with anyio.open_signal_receiver(*_wanted()) as signals:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._listen, signals, session)
+                if self._view is not None:
+                    await self._view(session)
+                await session.ended.wait()
+                tasks.cancel_scope.cancel()
+
+    async def _listen(self, signals: AsyncIterator[signal.Signals], session: Session) -> None:
+        """End the session for good on a signal that asks for it."""
+        async for number in signals:
+            if number.name != _CONTINUED:
+                self.signal = self.signal or number
+                session.stop()
+            elif self.signal is None:
+                session.clock.forgive_stop()
+
+
+def _wanted() -> list[signal.Signals]:
+    """The signals that this system has and that nobody told us to ignore (as ``nohup`` does)."""
+    found = [getattr(signal, name) for name in (*_ENDING, _CONTINUED) if hasattr(signal, name)]
+    return [number for number in found if signal.getsignal(number) is not signal.SIG_IGN]

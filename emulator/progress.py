@@ -1,0 +1,191 @@
+"""How a run goes while it goes: lines for a log, and a small display for a terminal.
+
+Both are paced by the wall clock and set no timer in emulated time. The lines tell the figures at every
+fifth emulated minute exactly, at every speed: they come from a fold of their own over the events, which
+stops at each of these moments.
+"""
+
+import contextlib
+import sys
+from bisect import bisect_right
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from operator import attrgetter
+from typing import TextIO
+
+import anyio
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from emulator.clock import ClockStatistics
+from emulator.events import Event
+from emulator.metrics import GENERATING, Figures
+from emulator.runner import LaneView, Session
+from emulator.scenario import Scenario
+from emulator.summary import clock_time, share, speed_text
+
+INTERVAL = 300.0
+"""Emulated seconds from one line of progress to the next."""
+
+_LOOK_EVERY = 0.25  # wall seconds
+_DRAW_EVERY = 0.1
+_when = attrgetter("t")
+
+
+async def ticks(session: Session, seconds: float) -> AsyncIterator[None]:
+    """Yield every so many wall seconds, until the session has ended."""
+    while not session.ended.is_set():
+        yield
+        with anyio.CancelScope() as scope:
+            timer = session.clock.call_wall_later(seconds, scope.cancel)
+            await session.ended.wait()
+        timer.cancel()
+
+
+class _LaneLines:
+    """The figures of one lane at each fifth minute, as text, in order."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.lines: deque[str] = deque()
+        self.ended_at: float | None = None
+        self._figures = Figures(scenario)
+        self._name = scenario.lane
+        self._next = INTERVAL
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Take in the next events of the lane."""
+        while events and events[-1].t > self._next:
+            cut = bisect_right(events, self._next, key=_when)
+            self._figures.add(events[:cut])
+            self._tell()
+            events = events[cut:]
+        self._figures.add(events)
+
+    def look(self, view: LaneView, *, ended: bool) -> None:
+        """Tell what has been passed without an event after it."""
+        _ = view.figures  # lets the sinks have all events until now
+        now = view.now
+        ended = ended or view.error is not None
+        while self._next < now or (ended and self._next == now):
+            self._tell()
+        if ended:
+            self.ended_at = now
+
+    def pop(self) -> str:
+        """The next line of the lane, or that it has ended."""
+        text = self.lines.popleft() if self.lines else f"ended at {clock_time(self.ended_at or 0.0)}"
+        return text if self._name is None else f"{self._name}: {text}"
+
+    def _tell(self) -> None:
+        self.lines.append(figures_text(self._figures, self._next))
+        self._next += INTERVAL
+
+
+class ProgressLines:
+    """Writes one line for each 5 emulated minutes: time, and for each lane what it amounts to so far.
+
+    `sinks` are to be given the events, one a lane; `watch` is the watcher that writes.
+    """
+
+    def __init__(self, lanes: Sequence[Scenario], stream: TextIO) -> None:
+        self._lanes = [_LaneLines(scenario) for scenario in lanes]
+        self._stream = stream
+        self._told = 0.0
+        self.sinks = [lane.take for lane in self._lanes]
+
+    async def watch(self, session: Session) -> None:
+        """Write lines until the session has ended."""
+        async for _ in ticks(session, _LOOK_EVERY):
+            self._look(session, ended=False)
+        self._look(session, ended=True)
+
+    def _look(self, session: Session, *, ended: bool) -> None:
+        for lane, view in zip(self._lanes, session.lanes, strict=True):
+            lane.look(view, ended=ended)
+        while any(lane.lines for lane in self._lanes) and all(
+            lane.lines or lane.ended_at is not None for lane in self._lanes
+        ):
+            self._told += INTERVAL
+            self._write(f"{clock_time(self._told)}  {' | '.join(lane.pop() for lane in self._lanes)}\n")
+
+    def _write(self, line: str) -> None:
+        # A log that nobody reads any more is no reason to end the run.
+        with contextlib.suppress(OSError):
+            encoding = getattr(self._stream, "encoding", None) or "utf-8"
+            self._stream.write(line.encode(encoding, "replace").decode(encoding))
+            self._stream.flush()
+
+
+def figures_text(figures: Figures, t: float) -> str:
+    """Updates, utilisation and mean staleness at `t`, in a few words."""
+    busy, staleness = _busy_and_staleness(figures, t)
+    plural = "" if figures.updates == 1 else "s"
+    return f"{figures.updates} update{plural}, {busy} busy, staleness {staleness}"
+
+
+def _busy_and_staleness(figures: Figures, t: float) -> tuple[str, str]:
+    service = figures.service_seconds(t)
+    busy = figures.worker_seconds(t)[GENERATING] / service if service else None
+    mean = figures.staleness_figures()["mean"]
+    return share(busy), "-" if mean is None else f"{mean:.2f}"
+
+
+async def show_progress(session: Session) -> None:
+    """Show the lanes on the terminal, ten times a second, and clear them away at the end."""
+    console = Console(file=sys.stdout, force_terminal=True)
+    try:
+        with Live(
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        ) as live:
+            # A shell that gets the terminal back by Ctrl-Z would be left without a cursor.
+            console.show_cursor()
+            async for _ in ticks(session, _DRAW_EVERY):
+                live.update(progress_frame(session), refresh=True)
+    except OSError:
+        session.stop()  # the terminal has gone
+
+
+def progress_frame(session: Session) -> RenderableType:
+    """The display as of now."""
+    now = session.clock.time()
+    head = Table.grid(expand=True)
+    head.add_column()
+    head.add_column(justify="right")
+    name = session.lanes[0].scenario.name
+    head.add_row(
+        Text.assemble((name, "bold"), f"  {_speed_now(session.clock.statistics())}", overflow="ellipsis"),
+        Text(f"{clock_time(now)} / {clock_time(session.duration)}", no_wrap=True),
+    )
+    lanes = Table.grid(padding=(0, 2))
+    for justify in ("left", "right", "right", "right"):
+        lanes.add_column(justify=justify, no_wrap=True)
+    for view in session.lanes:
+        lanes.add_row(*_lane_cells(view))
+    bar = ProgressBar(total=session.duration, completed=now, complete_style="cyan", finished_style="cyan")
+    line = Table.grid(expand=True)  # the bar alone ends without a newline
+    line.add_row(bar)
+    return Group(head, line, lanes, Text("Ctrl-C ends the run with the summary so far.", style="dim"))
+
+
+def _lane_cells(view: LaneView) -> tuple[Text, ...]:
+    figures = view.figures
+    busy, staleness = _busy_and_staleness(figures, view.now)
+    name = view.name or view.scenario.strategy.kind
+    plural = " " if figures.updates == 1 else "s"
+    last = "ended: deadlock" if view.error is not None else f"staleness {staleness}"
+    cells = (name, f"{figures.updates} update{plural}", f"workers {busy} busy", last)
+    return tuple(Text(cell) for cell in cells)
+
+
+def _speed_now(clock: ClockStatistics) -> str:
+    achieved = speed_text(clock.achieved_speed)
+    if clock.asked_speed == "max":
+        return f"as fast as possible: {achieved}"
+    return f"asked {speed_text(clock.asked_speed)}, achieved {achieved}"

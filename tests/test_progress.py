@@ -1,0 +1,139 @@
+import io
+
+import pytest
+from rich.console import Console
+
+import emulator
+from emulator.clock import Speed
+from emulator.events import Event
+from emulator.progress import ProgressLines, progress_frame, ticks
+from emulator.runner import Run, Session, run_lanes
+from emulator.scenario import Scenario
+from tests.golden.make import draw
+
+
+def scenario(**changes: object) -> Scenario:
+    return Scenario.model_validate(
+        {
+            "name": "small",
+            "duration": 1000,
+            "rollout": {"workers": 4, "episode_seconds": 20},
+            "trainer": {"batch_size": 4, "update_seconds": 15},
+            "strategy": {"kind": "asynchronous"},
+            **changes,
+        }
+    )
+
+
+def lines_of(lanes: list[Scenario], *, speed: Speed = "max") -> tuple[list[str], list[Run]]:
+    page = io.StringIO()
+    lines = ProgressLines(lanes, page)
+    runs = run_lanes(lanes, speed=speed, watch=lines.watch, sinks=[[sink] for sink in lines.sinks])
+    return page.getvalue().splitlines(), runs
+
+
+def test_there_is_a_line_for_each_five_minutes_with_the_figures_of_that_moment() -> None:
+    lines, _ = lines_of([scenario()])
+    assert lines == [
+        "00:05:00  14 updates, 100% busy, staleness 0.93",
+        "00:10:00  29 updates, 100% busy, staleness 0.97",
+        "00:15:00  44 updates, 100% busy, staleness 0.98",
+    ]
+
+
+@pytest.mark.parametrize("duration", [300, 600])
+def test_a_line_tells_what_a_run_of_that_length_would_have_as_its_result(duration: float) -> None:
+    lines, _ = lines_of([scenario()])
+    result = emulator.run(scenario(duration=duration), speed="max").result
+    assert (
+        f"{result['updates']} updates, 100% busy, staleness {result['staleness']['mean']:.2f}"
+        in lines[duration // 300 - 1]
+    )
+
+
+def test_the_lines_are_the_same_at_every_speed() -> None:
+    assert lines_of([scenario()], speed=20_000)[0] == lines_of([scenario()])[0]
+
+
+def test_the_end_of_the_run_has_a_line_where_it_falls_on_a_mark() -> None:
+    assert [line[:8] for line in lines_of([scenario(duration=600)])[0]] == ["00:05:00", "00:10:00"]
+    assert lines_of([scenario(duration=299)])[0] == []
+
+
+def test_a_stretch_without_events_still_has_its_lines() -> None:
+    slow = scenario(rollout={"workers": 4, "episode_seconds": 5000})
+    assert lines_of([slow])[0] == [f"00:{m:02}:00  0 updates, 100% busy, staleness -" for m in (5, 10, 15)]
+
+
+def test_the_lanes_of_a_race_share_a_line_each_by_name() -> None:
+    race = scenario(
+        duration=300,
+        lanes=[{"name": "sync", "strategy": {"kind": "synchronous"}}, {"name": "async"}],
+    )
+    lines, _ = lines_of(list(race.lane_scenarios()))
+    assert lines == [
+        "00:05:00  sync: 8 updates, 60% busy, staleness 0.00 | async: 14 updates, 100% busy, staleness 0.93"
+    ]
+
+
+def test_a_lane_that_ended_early_is_told_as_ended() -> None:
+    race = scenario(
+        lanes=[
+            {"name": "dies", "events": [{"at": 10, "remove_workers": {"count": 4}}]},
+            {"name": "lives"},
+        ]
+    )
+    lines, _ = lines_of(list(race.lane_scenarios()))
+    assert lines[0] == "00:05:00  dies: ended at 00:00:10 | lives: 14 updates, 100% busy, staleness 0.93"
+    assert len(lines) == 3
+
+
+def test_a_log_that_cannot_be_written_does_not_end_the_run() -> None:
+    class Broken(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    lines = ProgressLines([scenario()], Broken())
+    run = emulator.run(scenario(), speed="max", watch=lines.watch, sinks=lines.sinks)
+    assert run.result["emulated_seconds"] == 1000
+
+
+def test_progress_changes_nothing_in_the_trace() -> None:
+    assert lines_of([scenario()])[1][0].trace_sha256 == emulator.run(scenario(), speed="max").trace_sha256
+
+
+def test_the_display_tells_time_speed_and_every_lane_in_80_columns() -> None:
+    frames: list[str] = []
+
+    async def watch(session: Session) -> None:
+        async for _ in ticks(session, 10.0):
+            pass
+        frames.append(draw(progress_frame(session), 80))
+
+    race = scenario(lanes=[{"name": "sync", "strategy": {"kind": "synchronous"}}, {"name": "async"}])
+    run_lanes(list(race.lane_scenarios()), speed="max", watch=watch)
+    head, bar, sync, lane, foot, _ = frames[0].split("\n")
+    assert head.startswith("small  as fast as possible: ")
+    assert head.endswith("00:16:40 / 00:16:40")
+    assert len(head) == len(bar) == 80
+    assert sync.split() == ["sync", "28", "updates", "workers", "58%", "busy", "staleness", "0.00"]
+    assert lane.split() == ["async", "49", "updates", "workers", "100%", "busy", "staleness", "0.98"]
+    assert foot == "Ctrl-C ends the run with the summary so far."
+
+
+def test_a_sink_may_be_given_blocks_that_span_several_marks() -> None:
+    events: list[Event] = []
+    emulator.run(scenario(), speed="max", sinks=[events.extend])
+    page = io.StringIO()
+    one, many = ProgressLines([scenario()], page), ProgressLines([scenario()], page)
+    one.sinks[0](events)
+    for event in events:
+        many.sinks[0]([event])
+    assert one._lanes[0].lines == many._lanes[0].lines
+    assert len(one._lanes[0].lines) == 3
+
+
+def test_a_display_is_drawn_without_colour_where_none_is_wanted() -> None:
+    page = io.StringIO()
+    Console(file=page, force_terminal=True, no_color=True, color_system="truecolor").print("x", style="cyan")
+    assert "\x1b" not in page.getvalue()

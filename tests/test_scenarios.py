@@ -1,0 +1,124 @@
+"""Every bundled scenario shows what its description says."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+import emulator
+from emulator.scenario import bundled_scenarios
+
+NAMES = [bundled.name for bundled in bundled_scenarios()]
+
+
+@cache
+def lanes_of(name: str) -> dict[str, dict[str, Any]]:
+    return {str(run.name): run.result for run in emulator.race(emulator.load_scenario(name), speed="max")}
+
+
+def bias(result: dict[str, Any]) -> float:
+    return float(result["episode_seconds"]["length_bias"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_bundled_scenario_has_its_own_name_a_description_of_a_line_and_lanes(name: str) -> None:
+    scenario = emulator.load_scenario(name)
+    assert scenario.name == name
+    assert 20 < len(scenario.description) <= 65
+    assert 2 <= len(scenario.lanes) <= 8
+    assert scenario.duration == 3600
+    assert scenario.speed == 60
+
+
+def test_stragglers_is_the_reference_hour() -> None:
+    sync, wide = lanes_of("stragglers").values()
+    assert 10 <= sync["updates"] <= 19
+    assert 105 <= wide["updates"] <= 111
+    assert 0.11 < sync["workers"]["utilisation"] < 0.17
+    assert wide["workers"]["utilisation"] > 0.999
+    assert 0.9 < wide["staleness"]["in_flight_mean"] < 1.05
+    assert 1.3 < wide["staleness"]["mean"] < 1.55
+
+
+def test_narrow_leaves_asynchronous_a_gain_of_about_two_and_a_half() -> None:
+    sync, wide = lanes_of("narrow").values()
+    assert 2.4 < wide["updates"] / sync["updates"] < 2.9
+    assert 1.6 < wide["staleness"]["mean"] < 1.8
+
+
+def test_tradeoff_shows_the_price_of_each_strategy() -> None:
+    lanes = lanes_of("tradeoff")
+    for name in ("drop 1", "cancel 1", "abort"):
+        assert 0.4 < bias(lanes[name]) < 0.65
+    for name in ("gate 1", "resume", "async"):
+        assert 0.9 < bias(lanes[name]) < 1.1
+    assert lanes["gate 1"]["staleness"]["max"] > 10
+    assert lanes["drop 1"]["staleness"]["max"] == lanes["cancel 1"]["staleness"]["max"] == 1
+    assert lanes["one step off"]["updates"] < 1.2 * lanes["sync"]["updates"]
+    assert lanes["resume"]["updates"] > 3 * lanes["sync"]["updates"]
+
+
+def test_stuck_group_stops_training_until_something_lets_go_of_the_group() -> None:
+    lanes = lanes_of("stuck-group")
+    stuck = lanes["stuck"]
+    assert stuck["updates"] == 15
+    assert stuck["episodes"]["in_flight"] == 1
+    assert stuck["queue"]["max"] == 63
+    assert stuck["workers"]["seconds"]["gated"] / 230400 > 0.8
+    assert lanes["timeout"]["groups"]["lost"] == 1
+    assert (lanes["timeout"]["episodes"]["failed"], lanes["timeout"]["episodes"]["dropped"]) == (1, 7)
+    assert all(lanes[name]["updates"] > 35 for name in ("timeout", "redundant", "slack"))
+
+
+def test_one_short_stands_at_127_of_128() -> None:
+    lanes = lanes_of("one-short")
+    short = lanes["one short"]
+    assert short["updates"] == 15
+    assert short["episodes"]["queued"] == short["queue"]["max"] == 127
+    assert lanes["timeout"]["episodes"]["failed"] == 1
+    assert lanes["timeout"]["updates"] > 35
+    assert lanes["slack"]["updates"] > 100
+
+
+def test_starved_trains_not_one_long_episode_where_stale_ones_are_discarded() -> None:
+    lanes = lanes_of("starved")
+    for name in ("drop 1", "cancel 1"):
+        # Short episodes take 10 to 30 s and long ones at least 240: one in 200 would lift this mean to 21.
+        assert lanes[name]["episode_seconds"]["trained_mean"] < 21
+        assert bias(lanes[name]) < 0.45
+    assert lanes["drop 1"]["workers"]["goodput"] < 0.4
+    for name in ("drop 12", "gate 1"):
+        assert bias(lanes[name]) > 0.95
+
+
+def test_trainer_bound_gains_nothing_by_more_workers_but_age() -> None:
+    lanes = lanes_of("trainer-bound")
+    assert {lane["updates"] for lane in lanes.values()} == {117, 119}
+    assert lanes["unlimited"]["staleness"]["mean"] > 25
+    assert lanes["48 workers"]["staleness"]["mean"] < 2
+    assert lanes["gate 2"]["staleness"]["mean"] < 2.1
+    assert lanes["queue 128"]["queue"]["max"] == 128
+    assert lanes["unlimited"]["queue"]["max"] > 10_000
+
+
+def test_sandbox_bound_grows_with_sandboxes_and_not_with_workers() -> None:
+    lanes = lanes_of("sandbox-bound")
+    assert [lane["updates"] for lane in lanes.values()] == [32, 32, 64, 128]
+    assert lanes["16 boxes"]["environment"]["sandbox_utilisation"] == pytest.approx(1)
+    assert lanes["16 boxes"]["workers"]["seconds"]["blocked"] / 230400 == pytest.approx(0.75)
+
+
+def test_slow_rack_costs_synchronous_nearly_half_and_asynchronous_little() -> None:
+    updates = {name: lane["updates"] for name, lane in lanes_of("slow-rack").items()}
+    assert updates["sync slow"] < 0.6 * updates["sync healthy"]
+    assert updates["async slow"] > 0.9 * updates["async healthy"]
+
+
+def test_trainer_stall_leaves_old_data_idle_workers_or_lost_work() -> None:
+    lanes = lanes_of("trainer-stall")
+    unlimited, gate, drop = lanes.values()
+    assert all(lane["trainer"]["seconds"]["stalled"] == 600 for lane in lanes.values())
+    assert unlimited["staleness"]["mean"] > 5
+    assert gate["workers"]["seconds"]["gated"] > 30_000
+    assert drop["episodes"]["dropped"] > 1500
+    assert gate["staleness"]["mean"] < 2

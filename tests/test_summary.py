@@ -1,0 +1,175 @@
+"""The texts in `tests/golden` are made anew by ``python -m tests.golden.make``; look at what changed."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+import emulator
+from emulator import Run, RunError, Scenario
+from emulator.summary import (
+    RaceSummary,
+    RunSummary,
+    clock_time,
+    number,
+    seconds_text,
+    share,
+    strategy_text,
+    verdict,
+)
+from tests.golden.make import CLOCK, WIDTHS, draw, golden, summaries
+
+CASES = dict(summaries())
+
+
+def run_of(strategy: dict[str, object] | None = None, *, duration: float = 600.0) -> Run:
+    scenario = Scenario.model_validate(
+        {
+            "duration": duration,
+            "rollout": {"workers": 4, "episode_seconds": 20},
+            "trainer": {"batch_size": 4, "update_seconds": 15},
+            "strategy": strategy or {"kind": "asynchronous"},
+        }
+    )
+    return replace(emulator.run(scenario, speed="max"), clock=CLOCK)
+
+
+def lane(name: str, updates_per_hour: float, **changes: object) -> Run:
+    run = run_of()
+    result = {**run.result, "updates": int(updates_per_hour), "updates_per_hour": updates_per_hour}
+    return replace(run, name=name, result=result, **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", CASES)
+def test_a_summary_is_drawn_as_it_was(name: str, width: int) -> None:
+    assert draw(CASES[name], width) == golden(name, width).read_text()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_summary_fits_80_columns_without_cutting_a_figure(name: str) -> None:
+    text = draw(CASES[name], 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+
+
+@pytest.mark.parametrize("width", [20, 40, 60])
+@pytest.mark.parametrize("name", CASES)
+def test_a_narrow_terminal_gets_lines_of_its_width(name: str, width: int) -> None:
+    assert max(map(len, draw(CASES[name], width).splitlines())) <= width
+
+
+def test_a_stream_that_is_not_unicode_gets_ascii_bars() -> None:
+    page = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    for summary in CASES.values():
+        Console(file=page, width=80, color_system=None).print(summary)
+    page.flush()
+    assert b"########" in page.buffer.getvalue()  # type: ignore[attr-defined]
+
+
+def test_the_plain_hour_has_only_the_lines_that_say_something() -> None:
+    text = draw(CASES["run"], 80)
+    for word in ("goodput", "lost", "otherwise", "groups", "environment", "limit", "versions"):
+        assert word not in text
+
+
+def test_the_limit_is_drawn_between_what_keeps_it_and_what_is_beyond() -> None:
+    text = draw(RunSummary(run_of({"kind": "asynchronous", "max_staleness": 0.5})), 80)
+    lines = [line.strip() for line in text.splitlines()]
+    at = next(index for index, line in enumerate(lines) if "limit 0.5" in line)
+    assert lines[at - 1].startswith("0 ")
+    assert lines[at + 1].startswith("1 ")
+
+
+def test_an_interrupted_run_says_where_it_stopped() -> None:
+    run = replace(run_of(), interrupted=True, result={**run_of().result, "emulated_seconds": 127.9})
+    assert "Interrupted at 00:02:07 of 00:10:00." in draw(RunSummary(run), 80)
+    assert "Interrupted at 00:02:07 of 00:10:00." in draw(RaceSummary([replace(run, name="a")] * 2), 80)
+
+
+def test_a_run_that_ended_at_once_has_dashes_for_what_it_cannot_know() -> None:
+    text = draw(RunSummary(run_of(duration=1.0)), 80)
+    assert "STALENESS            -  p95 -, max -" in text
+    assert "nan" not in text
+
+
+def test_the_verdict_compares_the_leader_with_the_first_lane_and_names_the_price() -> None:
+    runs = [lane("sync", 14.0), lane("async", 108.0), lane("gate", 99.0)]
+    assert verdict(runs) == (
+        "async: 7.7x the updates of sync; price: staleness 0.97 (max 1), length bias 1.00"
+    )
+
+
+def test_a_leading_first_lane_is_compared_with_the_slowest() -> None:
+    assert verdict([lane("a", 50.0), lane("b", 25.0), lane("c", 10.0)]).startswith(
+        "a: 5.0x the updates of c;"
+    )
+
+
+def test_lanes_within_two_percent_are_not_ahead_of_each_other() -> None:
+    assert verdict([lane("a", 100.0), lane("b", 101.0)]) == (
+        "no lane is ahead in updates; staleness 0.97; length bias 1.00"
+    )
+
+
+def test_a_lane_without_updates_is_told_as_none() -> None:
+    assert verdict([lane("a", 0.0), lane("b", 3.0)]).startswith("b: 3 updates, a none; price: staleness")
+
+
+def test_a_deadlocked_lane_is_never_ahead_however_high_its_rate_was() -> None:
+    dead = lane("dead", 900.0, error=RunError("deadlock at 20 s"))
+    assert verdict([lane("a", 10.0), lane("b", 20.0), dead]).startswith("b: 2.0x the updates of a;")
+    assert verdict([dead, lane("b", 20.0)]) == "no comparison: dead did not get to the end"
+
+
+def test_markup_in_names_is_printed_as_it_is() -> None:
+    text = draw(RaceSummary([lane("[bold]a", 10.0), lane("[/]", 20.0)]), 80)
+    assert "[bold]a" in text
+    assert "[/]" in text
+
+
+def test_figures_are_formatted_for_people() -> None:
+    assert [clock_time(t) for t in (0, 59.99, 3600, 360000)] == [
+        "00:00:00",
+        "00:00:59",
+        "01:00:00",
+        "100:00:00",
+    ]
+    assert [seconds_text(t) for t in (None, 0.04, 32.57, 119.9, 120, 754)] == [
+        "-",
+        "0.0 s",
+        "32.6 s",
+        "119.9 s",
+        "2:00",
+        "12:34",
+    ]
+    assert [share(x) for x in (None, 0.0, 0.004, 0.5, 0.995, 0.99999, 1.0)] == [
+        "-",
+        "0%",
+        "0.4%",
+        "50%",
+        "99.5%",
+        "100%",
+        "100%",
+    ]
+    assert [number(x) for x in (None, 0, 3, 31.39, 99.97, 11374.7)] == [
+        "-",
+        "0",
+        "3",
+        "31.4",
+        "100",
+        "11,375",
+    ]
+
+
+def test_a_strategy_is_told_with_the_options_that_matter() -> None:
+    told = [
+        ({"kind": "one_step_off"}, "one step off"),
+        ({"kind": "synchronous"}, "synchronous"),
+        ({"kind": "synchronous", "oversample": 1.25, "unfinished": "abort"}, "synchronous, 1.25 abort"),
+        ({"kind": "asynchronous", "max_staleness": 4, "enforce": "drop"}, "asynchronous, drop 4"),
+        ({"kind": "asynchronous", "weights": "in_flight"}, "asynchronous, in-flight weights"),
+    ]
+    for strategy, text in told:
+        assert strategy_text(run_of(strategy, duration=1.0).scenario) == text
