@@ -15,20 +15,20 @@ def explain(lane: "Lane") -> str:
     if lane.trainer.free:
         wanted = f"{batch} finished episodes" if size == 1 else f"{batch // size} complete groups of {size}"
         there = lane.queue.qsize() if size == 1 else len(lane.queue.complete)
-        held = sum(worker.held is not None for worker in lane.workers.values())
+        held = sum(worker.held is not None for worker in lane.workforce.workers.values())
         of = f" and {held} are held by workers that find it full" if held else ""
         parts.append(f"the trainer waits for {wanted}, and {there} are in the queue{of}")
     else:
         parts.append("the trainer waits for the round that is generated")
     parts += [f"{count} {what}" for what, count in _waiting_workers(lane).items()]
-    if not lane.workers:
+    if not lane.workforce.workers:
         parts.append("no workers are left")
     return "; ".join(parts) + "; nothing that is running can change that"
 
 
 def _waiting_workers(lane: "Lane") -> Counter[str]:
     reasons: Counter[str] = Counter()
-    for worker in lane.workers.values():
+    for worker in lane.workforce.workers.values():
         if worker.held is not None:
             reasons["workers wait for room in the queue"] += 1
         elif worker.in_sandbox_line:

@@ -4,7 +4,7 @@ The k-th episode to be started has the k-th duration of the scenario's stream, w
 starts it and whatever worker takes it.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 
 PENDING = float("inf")
 
@@ -12,8 +12,7 @@ PENDING = float("inf")
 class Group:
     """Episodes of one prompt: complete when `size` of its `planned` members have finished.
 
-    With redundancy more members are planned than needed. `members` are those started and not lost. A group
-    that can no longer complete is `lost`.
+    With redundancy more members are planned than needed. `members` are those started and not lost.
     """
 
     __slots__ = (
@@ -37,7 +36,6 @@ class Group:
         self.finished: list[Episode] = []
         self.queued = 0
         self.lost_members = 0
-        self.lost = False
 
     @property
     def complete(self) -> bool:
@@ -48,6 +46,11 @@ class Group:
     def can_complete(self) -> bool:
         """Whether enough members have finished or still can."""
         return self.planned - self.lost_members >= self.size
+
+    def lose(self, episode: "Episode") -> None:
+        """A member that has started will not finish."""
+        self.lost_members += 1
+        self.members.remove(episode)
 
     def oldest_version(self) -> int:
         """The oldest version that generated any of what makes the group: what finished, once complete."""
@@ -185,10 +188,9 @@ class Source:
             self._open[group.number] = group
         return self._start(group, version)
 
-    def close(self, groups: Iterable[Group]) -> None:
-        """Start no more members of these groups."""
-        for group in groups:
-            self._open.pop(group.number, None)
+    def close(self, group: Group) -> None:
+        """Start no more members of the group."""
+        self._open.pop(group.number, None)
 
     def _start(self, group: Group, version: int) -> Episode:
         number = self.next_number

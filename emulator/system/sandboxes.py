@@ -6,6 +6,7 @@ import numpy as np
 
 from emulator.randomness import Draws, Streams
 from emulator.scenario.models import Environment
+from emulator.system.episodes import Episode
 
 
 class SandboxPool:
@@ -29,10 +30,12 @@ class SandboxPool:
         """Stop waiting."""
         del self._line[worker]
 
-    def release(self) -> None:
-        """Give a sandbox back; it is free until `serve`."""
-        if self._free is not None:
-            self._free += 1
+    def take_back(self, episode: Episode) -> None:
+        """An episode needs its sandbox, if it has one, no longer; it is free until `serve`."""
+        if episode.has_sandbox:
+            episode.has_sandbox = False
+            if self._free is not None:
+                self._free += 1
 
     def serve(self) -> None:
         """Hand free sandboxes to those in line."""

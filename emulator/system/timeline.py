@@ -50,26 +50,26 @@ class Timeline:
             case entries.Crash() as action:
                 numbers = self._resolve(action.workers)
                 self._tell("crash", workers=numbers, restart_seconds=action.restart_seconds)
-                self._lane.crash(numbers, action.restart_seconds)
+                self._lane.workforce.crash(numbers, action.restart_seconds)
             case entries.StallTrainer() as action:
                 self._tell("stall_trainer", **{"for": action.for_seconds})
                 self._lane.trainer.stall(action.for_seconds)
             case entries.AddWorkers() as action:
                 self._tell("add_workers", count=action.count)
-                self._lane.join(action.count)
+                self._lane.workforce.join(action.count)
             case entries.RemoveWorkers() as action:
                 wanted = action.count if action.workers is None else action.workers
                 assert wanted is not None
                 numbers = self._resolve(wanted)
                 self._tell("remove_workers", workers=numbers)
-                self._lane.leave(numbers)
+                self._lane.workforce.leave(numbers)
 
     def _tell(self, kind: str, **action: Any) -> None:
         self._lane.emit(ev.Inject(self._lane.now, {kind: action}))
 
     def _resolve(self, wanted: int | tuple[int, ...]) -> list[int]:
         """A number of workers means the lowest-numbered that are up; of a list, those that are there."""
-        workers = self._lane.workers
+        workers = self._lane.workforce.workers
         if isinstance(wanted, int):
             return [number for number, worker in workers.items() if worker.up][:wanted]
         return sorted(number for number in wanted if number in workers)
@@ -78,19 +78,19 @@ class Timeline:
         lane = self._lane
         number = action.episode
         if action.worker is not None:
-            worker = lane.workers.get(action.worker)
+            worker = lane.workforce.workers.get(action.worker)
             if worker is None or worker.episode is None:
                 return
             number = worker.episode.number
         assert number is not None
         self._tell("straggler", episode=number, factor=action.factor)
-        if number >= lane.source.next_number:
-            lane.source.multiply_duration(number, action.factor)
+        if number >= lane.book.source.next_number:
+            lane.book.source.multiply_duration(number, action.factor)
             return
-        for worker in lane.workers.values():
+        for worker in lane.workforce.workers.values():
             if worker.episode is not None and worker.episode.number == number:
                 worker.multiply_duration(action.factor)
-        if (episode := lane.paused.get(number)) is not None:
+        if (episode := lane.book.paused.get(number)) is not None:
             longer = episode.multiply_duration(action.factor)
             if episode.remaining is not None:
                 episode.longer.append(longer)
@@ -99,7 +99,7 @@ class Timeline:
         lane = self._lane
         numbers = self._resolve(action.workers)
         self._tell("slow", workers=numbers, factor=action.factor, **{"for": action.for_seconds})
-        slowed = [lane.workers[number] for number in numbers]
+        slowed = [lane.workforce.workers[number] for number in numbers]
         for worker in slowed:
             worker.slow_down(action.factor)
 

@@ -2,9 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from emulator import events as ev
+from emulator.clock import Phase
+from emulator.system.episodes import Group
 from emulator.system.timers import Alarm
 
 if TYPE_CHECKING:
@@ -17,15 +20,14 @@ class Trainer:
     `free` says that it looks for a batch; `stalled` that it stands still, whatever else it does.
     """
 
-    def __init__(
-        self, lane: "Lane", next_update_seconds: Callable[[], float], push_seconds: float, publish_every: int
-    ) -> None:
+    def __init__(self, lane: "Lane", next_update_seconds: Callable[[], float]) -> None:
         self.free = True
         self.stalled = False
         self._lane = lane
         self._next_update_seconds = next_update_seconds
-        self._push_seconds = push_seconds
-        self._publish_every = publish_every
+        self._push_seconds = lane.scenario.trainer.weight_sync_seconds
+        self._publish_every = lane.scenario.trainer.publish_every
+        self._look_requested = False
         self._update = 0
         self._due = 0.0
         self._alarm = Alarm(lane.timers)
@@ -33,17 +35,44 @@ class Trainer:
         self._pushing = False
         self._poked: asyncio.Future[None] | None = None
 
-    def take(self, episodes: list[int]) -> None:
-        """Take a batch, on which `begin` begins the update."""
-        self.free = False
-        self._lane.emit(ev.Update(self._lane.now, self._update, episodes))
+    def request_look(self) -> None:
+        """Look for a batch when this instant has settled, unless busy."""
+        if self.free and not self._look_requested:
+            self._look_requested = True
+            self._lane.loop.call_when_settled(Phase.TRAINER, self._look)
 
-    def begin(self) -> None:
-        """Begin the update on the batch that was taken."""
+    def _look(self) -> None:
+        """Discard what is stale, then take a batch if there is one."""
+        self._look_requested = False
+        if not self.free or self.stalled:
+            return
+        lane, complete = self._lane, self._lane.queue.complete
+        while stale := lane.strategy.stale(complete.values(), lane.book.accounts):
+            freed = [worker for number in stale for worker in lane.book.drop(complete[number], "stale")]
+            lane.workforce.redistribute(freed)
+        if len(complete) >= lane.strategy.batch_groups:
+            self._begin(list(islice(complete.values(), lane.strategy.batch_groups)))
+
+    def _begin(self, groups: list[Group]) -> None:
+        """Take the groups out of the queue and begin the update on them."""
+        lane = self._lane
+        self.free = False
+        episodes = [episode.number for group in groups for episode in group.finished]
+        lane.book.accounts.trained += len(episodes)
+        lane.emit(ev.Update(lane.now, self._update, episodes))
+        for group in groups:
+            lane.queue.take(group)
+        lane.workforce.hand_over_held()
         self._sleep(self._next_update_seconds())
+        if lane.strategy.generates_while_training:
+            self._open_round()
+
+    def _open_round(self) -> None:
+        self._lane.book.open_round()
+        self._lane.workforce.serve_waiting()
 
     async def run(self) -> None:
-        """Sleep through each update that `begin` sets going, then push and publish; for ever."""
+        """Sleep through each update that a look sets going, then push and publish; for ever."""
         while True:
             await self._alarm.rings()
             publishes = (self._update + 1) % self._publish_every == 0
@@ -55,16 +84,18 @@ class Trainer:
             if pushes:
                 await self._push()
             if publishes:
-                self._lane.publish()
+                self._lane.policy.publish()
             self.free = True
-            self._lane.update_is_over()
+            if not self._lane.strategy.generates_while_training:
+                self._open_round()
+            self.request_look()
 
     async def _push(self) -> None:
         freezes = self._lane.strategy.freezes_for_push
         self._lane.emit(ev.Push(self._lane.now, freezes))
         self._sleep(self._push_seconds)
         if freezes:
-            self._lane.freeze(self._push_seconds, self._due)
+            self._lane.policy.freeze(self._push_seconds, self._due)
         self._pushing = True
         await self._alarm.rings()
         self._pushing = False
@@ -94,8 +125,8 @@ class Trainer:
         if self._alarm.is_set:
             self._due += seconds
             self._alarm.set(self._due)
-            if self._pushing and self._lane.frozen:
-                self._lane.freeze(seconds, self._due)
+            if self._pushing and self._lane.workforce.frozen:
+                self._lane.policy.freeze(seconds, self._due)
 
     def _unstall(self) -> None:
         if self._lane.now < self._stalled_until:
@@ -103,4 +134,4 @@ class Trainer:
         self.stalled = False
         self._lane.emit(ev.Unstall(self._lane.now))
         self.poke()
-        self._lane.request_look()
+        self.request_look()

@@ -49,6 +49,12 @@ class Worker:
         return self._speed / math.prod(self._slowdowns) if self._slowdowns else self._speed
 
     @property
+    def running(self) -> Episode:
+        """The episode of a worker that has one."""
+        assert self.episode is not None
+        return self.episode
+
+    @property
     def runs(self) -> bool:
         """Whether an attempt is going on: an episode is taken and has what it needs."""
         return self.episode is not None and not self.in_sandbox_line
@@ -59,12 +65,12 @@ class Worker:
             await self._alarm.rings()
             if self._retries_or_fails():
                 continue
-            episode = self._lane.finish(self)
+            episode, freed = self._lane.book.finish(self)
             if self._lane.queue.full():
-                self._lane.hold(self, episode)
+                self._lane.workforce.hold(self, episode, freed)
             else:
                 await self._lane.queue.put(episode)
-                self._lane.handed_over(self)
+                self._lane.workforce.handed_over(self, freed)
 
     # -- an attempt ---------------------------------------------------------------------------------
 
@@ -81,14 +87,12 @@ class Worker:
             self._lane.emit(ev.Blocked(self._lane.now, self.number, "sandbox"))
 
     def _begin_from_line(self) -> None:
-        assert self.episode is not None
         self.in_sandbox_line = False
-        self.episode.has_sandbox = True
+        self.running.has_sandbox = True
         self._begin(from_line=True)
 
     def _begin(self, *, from_line: bool = False) -> None:
-        episode = self.episode
-        assert episode is not None
+        episode = self.running
         now = self._lane.now
         if episode.remaining is None:
             generate_at = now + self._prepare_attempt(episode, now)
@@ -126,15 +130,14 @@ class Worker:
 
     def _retries_or_fails(self) -> bool:
         """The attempt is over without a finished episode, and what follows has been done."""
-        episode = self.episode
-        assert episode is not None
+        episode = self.running
         timed_out = self.due > self.deadline
         if not timed_out and not episode.fails:
             return False
         cause = "timeout" if timed_out else "failure"
         episode.stop_generating(self._lane.now)
         if not episode.attempts_left:
-            self._lane.fail(self, cause)
+            self._lane.workforce.fail(self, cause)
             return True
         episode.attempts_left -= 1
         episode.forget_progress()
@@ -146,13 +149,12 @@ class Worker:
     def release(self) -> Episode:
         """Let go of the episode and of its sandbox; the alarm is off."""
         episode = self.set_aside()
-        self._lane.give_back_sandbox(episode)
+        self._lane.sandboxes.take_back(episode)
         return episode
 
     def set_aside(self) -> Episode:
         """Let go of the episode, which keeps its sandbox and its progress."""
-        episode = self.episode
-        assert episode is not None
+        episode = self.running
         now = self._lane.now
         if self.in_sandbox_line:
             self.in_sandbox_line = False
@@ -176,19 +178,18 @@ class Worker:
             self.deadline += seconds
             if self._generates is not None:
                 self._begin_overhead(self.generate_at + seconds)
-            elif self.episode is not None:
-                self.episode.stop_generating(self._lane.now)
+            else:
+                self.running.stop_generating(self._lane.now)
             self._set_alarm()
 
     def thaw(self) -> None:
         """Go on after a freeze."""
-        if self.runs and self.episode is not None and self._generates is None:
-            self.episode.generating_since = self._lane.now
+        if self.runs and self._generates is None:
+            self.running.generating_since = self._lane.now
 
     def refresh(self, version: int, overhead: float) -> None:
         """Move the running episode to a new version."""
-        episode = self.episode
-        assert episode is not None
+        episode = self.running
         now = self._lane.now
         episode.change_version(version, now)
         if overhead > 0 and self.runs:
@@ -199,8 +200,7 @@ class Worker:
 
     def multiply_duration(self, factor: float) -> None:
         """Make the whole of the running episode take `factor` times as long as it would have."""
-        episode = self.episode
-        assert episode is not None
+        episode = self.running
         longer = episode.multiply_duration(factor)
         if self.runs:
             self.due += longer / self.effective_speed
@@ -218,7 +218,7 @@ class Worker:
 
     def _rescale(self, scale: Callable[[float], float]) -> None:
         if self.runs:
-            begin = max(self.generate_at, self._lane.now, self._lane.thaw_at)
+            begin = max(self.generate_at, self._lane.now, self._lane.workforce.thaw_at)
             self.due = begin + scale(self.due - begin)
             self._set_alarm()
 
@@ -233,8 +233,7 @@ class Worker:
 
     def _generate(self) -> None:
         self._generates = None
-        assert self.episode is not None
-        self.episode.generating_since = self._lane.now
+        self.running.generating_since = self._lane.now
         self._lane.emit(ev.Generate(self._lane.now, self.number))
 
     def _set_alarm(self) -> None:

@@ -1,0 +1,193 @@
+"""The book of episodes: how each is started and ends, and the groups and rounds that they form.
+
+Whatever ends several episodes at once ends them in worker order and within the instant. The workers that
+are set free by it are returned, and it is for the caller to put them to work.
+"""
+
+from typing import TYPE_CHECKING
+
+from emulator import events as ev
+from emulator.system.episodes import Episode, Group, Source
+from emulator.system.strategies.base import Accounts, Admission, PausedEpisode, Unfinished
+
+if TYPE_CHECKING:
+    from emulator.system.lane import Lane
+    from emulator.system.worker import Worker
+
+
+class Book:
+    """The episodes of one lane.
+
+    `paused` are set aside to be taken up again; `incomplete` are the groups begun and neither complete nor
+    lost, oldest first.
+    """
+
+    def __init__(self, lane: "Lane", source: Source) -> None:
+        self.source = source
+        self.accounts = Accounts()
+        self.paused: dict[int, Episode] = {}
+        self.incomplete: dict[int, Group] = {}
+        self._lane = lane
+        self._strategy = lane.strategy
+
+    # -- starts -------------------------------------------------------------------------------------
+
+    def admit(self, worker: "Worker") -> bool:
+        """Let a free worker take what the strategy says; False if that is nothing."""
+        in_progress = self.source.group_in_progress(self._strategy.held_back)
+        admission = self._strategy.admit(self.accounts, in_progress)
+        if admission is None:
+            return False
+        worker.gated = False
+        if admission is Admission.RESUME:
+            worker.take(self._resume(worker))
+        else:
+            worker.take(self._start(worker, None if admission is Admission.GROUP else in_progress))
+        return True
+
+    def _resume(self, worker: "Worker") -> Episode:
+        version = self.accounts.version
+        episode = self.paused.pop(self._strategy.resumed())
+        if episode.remaining is None:
+            episode.restart_under(version)
+        else:
+            episode.change_version(version, self._lane.now)
+        self._lane.emit(ev.Resume(self._lane.now, worker.number, episode.number, version))
+        return episode
+
+    def _start(self, worker: "Worker", group: int | None) -> Episode:
+        """Start the next member of a group in progress, or the first of a new one."""
+        version = self.accounts.version
+        if group is None:
+            episode = self.source.start_group(version)
+            self.incomplete[episode.group.number] = episode.group
+        else:
+            episode = self.source.start_member(group, version)
+        if self._lane.environment is not None:
+            episode.attempts_left = self._lane.environment.retries
+        self.accounts.started += 1
+        self._lane.emit(
+            ev.Start(
+                self._lane.now,
+                worker.number,
+                episode.number,
+                episode.group.number,
+                version,
+                episode.duration,
+            )
+        )
+        return episode
+
+    # -- ends ---------------------------------------------------------------------------------------
+
+    def finish(self, worker: "Worker") -> tuple[Episode, list["Worker"]]:
+        """A worker's episode is finished; returns it, to be handed over, and the other workers set free."""
+        episode = worker.running
+        self.accounts.finished += 1
+        self._lane.emit(ev.Finish(self._lane.now, worker.number, episode.number))
+        worker.release()
+        episode.finish(self._lane.now)
+        group = episode.group
+        group.finished.append(episode)
+        return episode, self._complete(group) if group.complete else []
+
+    def _complete(self, group: Group) -> list["Worker"]:
+        del self.incomplete[group.number]
+        self.source.close(group)
+        closes = self._strategy.group_completed()
+        freed: list[Worker] = []
+        if group.started > group.size:
+            freed += self._abort_running((group,), "surplus")
+            self._abort_paused(group, "surplus")
+        if closes:
+            freed += self._close_round()
+            self._lane.trainer.poke()
+        return freed
+
+    def fail(self, worker: "Worker", cause: str) -> list[Group]:
+        """A worker's episode is lost for good; returns its group if that can no longer complete."""
+        episode = worker.running
+        self.accounts.failed += 1
+        self._lane.emit(ev.Fail(self._lane.now, worker.number, episode.number, cause))
+        worker.release()
+        return self._lose_member(episode)
+
+    def lose_with_worker(self, worker: "Worker") -> list[Group]:
+        """A worker leaves and its episode is aborted; returns the group if that can no longer complete."""
+        return self._lose_member(self._abort(worker, "leave"))
+
+    def _abort(self, worker: "Worker", cause: str) -> Episode:
+        episode = worker.running
+        self.accounts.aborted += 1
+        self._lane.emit(ev.Abort(self._lane.now, worker.number, episode.number, cause))
+        worker.release()
+        return episode
+
+    def _abort_running(self, groups: "tuple[Group, ...] | list[Group]", cause: str) -> list["Worker"]:
+        hit = [worker for worker in self._lane.workforce.running() if worker.running.group in groups]
+        for worker in hit:
+            self._abort(worker, cause)
+        return hit
+
+    def _abort_paused(self, group: Group, cause: str) -> None:
+        for episode in [episode for episode in self.paused.values() if episode.group is group]:
+            del self.paused[episode.number]
+            self._strategy.withdrawn(episode.number)
+            self._lane.sandboxes.take_back(episode)
+            self.accounts.aborted += 1
+            self._lane.emit(ev.Abort(self._lane.now, None, episode.number, cause))
+
+    def _lose_member(self, episode: Episode) -> list[Group]:
+        group = episode.group
+        group.lose(episode)
+        return [] if group.can_complete or group.number not in self.incomplete else [group]
+
+    def lose_groups(self, groups: list[Group], cause: str) -> list["Worker"]:
+        """Drop what is finished of these groups and abort the rest; returns the workers set free."""
+        freed: list[Worker] = []
+        for group in groups:
+            del self.incomplete[group.number]
+            self.source.close(group)
+            self._strategy.group_lost()
+            if group.finished:
+                freed += self.drop(group, "group")
+            self._abort_paused(group, cause)
+        return freed + self._abort_running(groups, cause) if groups else freed
+
+    def drop(self, group: Group, cause: str) -> list["Worker"]:
+        """Discard the finished members of a group; returns the workers that held any for want of room."""
+        self.accounts.dropped += len(group.finished)
+        self._lane.emit(ev.Drop(self._lane.now, [episode.number for episode in group.finished], cause))
+        self._lane.queue.take(group)
+        return self._lane.workforce.relieve(group)
+
+    # -- rounds -------------------------------------------------------------------------------------
+
+    def open_round(self) -> None:
+        """Begin a round, if the strategy has rounds."""
+        paused = [PausedEpisode(n, self.paused[n].group.number) for n in sorted(self.paused)]
+        self._strategy.open_round(paused, self.incomplete)
+
+    def _close_round(self) -> list["Worker"]:
+        """A batch is complete: deal with what is unfinished; returns the workers that ran it."""
+        running = self._lane.workforce.running()
+        match self._strategy.unfinished:
+            case Unfinished.ABORT:
+                for worker in running:
+                    self._abort(worker, "round")
+                self.lose_groups(list(self.incomplete.values()), "round")
+            case Unfinished.RESUME:
+                for worker in running:
+                    self._pause(worker, "resume")
+            case Unfinished.DEFER:
+                for worker in running:
+                    episode = self._pause(worker, "defer")
+                    episode.forget_progress()
+                    self._lane.sandboxes.take_back(episode)
+        return running
+
+    def _pause(self, worker: "Worker", cause: str) -> Episode:
+        episode = worker.set_aside()
+        self._lane.emit(ev.Pause(self._lane.now, worker.number, episode.number, cause))
+        self.paused[episode.number] = episode
+        return episode
