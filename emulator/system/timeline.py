@@ -4,6 +4,7 @@ Both come through `Timeline.inject`, and both are told resolved: with the number
 episode that were hit, in the form in which a scenario takes them. So a recorded live run can be run again.
 """
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ class Timeline:
 
     def __init__(self, lane: "Lane") -> None:
         self._lane = lane
-        self._due: list[entries.Event] = []
 
     def start(self) -> None:
         """Apply the entries at 0 and set timers for the rest."""
@@ -31,15 +31,16 @@ class Timeline:
                 self._lane.timers.call_at(entry.at, partial(self.inject, entry))
 
     def inject(self, entry: entries.Event) -> None:
-        """Apply an entry when the present instant has settled, whatever its `at`."""
-        if not self._due:
-            self._lane.loop.call_when_settled(Phase.TIMELINE, self._apply_due)
-        self._due.append(entry)
+        """Apply an entry when the present instant has settled, whatever its `at`.
 
-    def _apply_due(self) -> None:
-        due, self._due = self._due, []
-        for entry in due:
-            self._apply(entry)
+        Of several, each waits until what the one before brought about has settled too. So it makes no
+        difference whether they stand in a file or come from a person, one after the other.
+        """
+        if self._lane.now == 0:
+            # What a file says of 0 precedes the first start; a person comes after it.
+            self._lane.timers.call_at(math.nextafter(0, 1), partial(self.inject, entry))
+        else:
+            self._lane.loop.call_when_settled(Phase.TIMELINE, self._apply, entry)
 
     def _apply(self, entry: entries.Event) -> None:
         match entry.action:

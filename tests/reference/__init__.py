@@ -7,7 +7,7 @@ compared with `==`. What happens at one instant is ordered as the contract says;
   slots of the queue to the workers that hold an episode, the freed workers take their next in worker order
   (the one that finished among them), and at last the line is served.
 - Workers named together in one entry go down or leave together, before anything follows from it.
-- Entries of one instant run one after the other; only then do timers and the trainer have their turn again.
+- Of several entries of one instant, each waits until what the one before brought about has settled.
 """
 
 from __future__ import annotations
@@ -123,5 +123,4 @@ def settle(system: System, entries: list[dict[str, Any]]) -> None:
             continue
         if not entries or entries[-1]["at"] > now:
             return
-        while entries and entries[-1]["at"] <= now:
-            run_entry(system, entries.pop(), begun=True)
+        run_entry(system, entries.pop(), begun=True)
