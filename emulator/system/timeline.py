@@ -2,6 +2,7 @@
 
 Both come through `Timeline.inject`, and both are told resolved: with the numbers of the workers or the
 episode that were hit, in the form in which a scenario takes them. So a recorded live run can be run again.
+What hits nobody is not told.
 """
 
 import math
@@ -46,12 +47,6 @@ class Timeline:
         match entry.action:
             case entries.Straggler() as action:
                 self._straggle(action)
-            case entries.Slow() as action:
-                self._slow(action)
-            case entries.Crash() as action:
-                numbers = self._resolve(action.workers)
-                self._tell("crash", workers=numbers, restart_seconds=action.restart_seconds)
-                self._lane.workforce.crash(numbers, action.restart_seconds)
             case entries.StallTrainer() as action:
                 self._tell("stall_trainer", **{"for": action.for_seconds})
                 self._lane.trainer.stall(action.for_seconds)
@@ -61,9 +56,20 @@ class Timeline:
             case entries.RemoveWorkers() as action:
                 wanted = action.count if action.workers is None else action.workers
                 assert wanted is not None
-                numbers = self._resolve(wanted)
-                self._tell("remove_workers", workers=numbers)
-                self._lane.workforce.leave(numbers)
+                if numbers := self._resolve(wanted):
+                    self._tell("remove_workers", workers=numbers)
+                    self._lane.workforce.leave(numbers)
+            case entries.Slow() | entries.Crash() as action:
+                if numbers := self._resolve(action.workers):
+                    self._hit(action, numbers)
+
+    def _hit(self, action: entries.Slow | entries.Crash, numbers: list[int]) -> None:
+        if isinstance(action, entries.Slow):
+            self._tell("slow", workers=numbers, factor=action.factor, **{"for": action.for_seconds})
+            self._slow(numbers, action.factor, action.for_seconds)
+        else:
+            self._tell("crash", workers=numbers, restart_seconds=action.restart_seconds)
+            self._lane.workforce.crash(numbers, action.restart_seconds)
 
     def _tell(self, kind: str, **action: Any) -> None:
         self._lane.emit(ev.Inject(self._lane.now, {kind: action}))
@@ -96,17 +102,14 @@ class Timeline:
             if episode.remaining is not None:
                 episode.longer.append(longer)
 
-    def _slow(self, action: entries.Slow) -> None:
-        lane = self._lane
-        numbers = self._resolve(action.workers)
-        self._tell("slow", workers=numbers, factor=action.factor, **{"for": action.for_seconds})
-        slowed = [lane.workforce.workers[number] for number in numbers]
+    def _slow(self, numbers: list[int], factor: float, seconds: float) -> None:
+        slowed = [self._lane.workforce.workers[number] for number in numbers]
         for worker in slowed:
-            worker.slow_down(action.factor)
+            worker.slow_down(factor)
 
         def recover() -> None:
             for worker in slowed:
-                worker.speed_up(action.factor)
+                worker.speed_up(factor)
 
         # Not counted as pending: its end starts nothing that was not going on.
-        lane.loop.call_at(lane.now + action.for_seconds, recover)
+        self._lane.loop.call_at(self._lane.now + seconds, recover)
