@@ -1,151 +1,44 @@
-"""Events folded into figures.
+"""The fold: events of one lane, in order, into accounts.
 
-`Figures` takes the events of one lane, in order, and holds at any moment what they amount to.
-It knows the scenario and the events, and nothing of the system that made them: a replayed
-recording gives the same figures as the live run.
-
-Every total of seconds is the correctly rounded value of the exact sum. The fold keeps the signed
-end points of the intervals (``+end``, ``-start``) and adds them with `math.fsum`, so a total does not
-depend on how many pieces an interval was cut into, nor on the order in which they came.
+Totals of seconds are kept as the signed end points of their intervals (``+end``, ``-start``), to be rounded
+once when they are read. So a total does not depend on how many pieces an interval was cut into, nor on the
+order in which they came.
 """
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, repeat
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from emulator import events as ev
+from emulator.metrics.records import (
+    BLOCKED,
+    DOWN,
+    FROZEN,
+    GATED,
+    GENERATING,
+    LEFT,
+    OVERHEAD,
+    PUSHING,
+    QUEUE,
+    SANDBOX,
+    STALLED,
+    TRAINER_STATES,
+    UPDATING,
+    WAITING,
+    WORKER_STATES,
+    EpisodeRecord,
+    GroupRecord,
+    WorkerRecord,
+)
+from emulator.metrics.sums import ExactSum
 from emulator.scenario import Scenario
-
-GENERATING: Final = "generating"
-OVERHEAD: Final = "overhead"
-WAITING: Final = "waiting"
-GATED: Final = "gated"
-BLOCKED: Final = "blocked"
-FROZEN: Final = "frozen"
-DOWN: Final = "down"
-LEFT: Final = "left"
-SANDBOX: Final = "sandbox"
-QUEUE: Final = "queue"
-WORKER_STATES = (GENERATING, OVERHEAD, WAITING, GATED, BLOCKED, FROZEN, DOWN)
-
-UPDATING: Final = "updating"
-PUSHING: Final = "pushing"
-STALLED: Final = "stalled"
-TRAINER_STATES = (UPDATING, PUSHING, WAITING, STALLED)
 
 GROUP_CAUSES = ("group", "stale", "round")
 """Why whole groups are given up."""
 
-_CONDENSE_AT = 50_000
 
-
-class ExactSum:
-    """A sum of floats, rounded only when it is read."""
-
-    __slots__ = ("_terms", "add")
-
-    def __init__(self) -> None:
-        self._terms: list[float] = []
-        self.add: Callable[[float], None] = self._terms.append
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "ExactSum":
-        copy = ExactSum()
-        copy.extend(self._terms)
-        return copy
-
-    @property
-    def terms(self) -> Sequence[float]:
-        """Terms whose exact sum it is."""
-        return self._terms
-
-    def extend(self, terms: Iterable[float]) -> None:
-        """Add several terms."""
-        self._terms.extend(terms)
-
-    def value(self, further: Iterable[float] = ()) -> float:
-        """The sum so far (and of `further` terms), correctly rounded."""
-        if len(self._terms) > _CONDENSE_AT:
-            self._condense()
-        return math.fsum(chain(self._terms, further))
-
-    def _condense(self) -> None:
-        """Keep a few terms of the same exact sum: what rounding loses becomes a term of its own."""
-        few = []
-        while total := math.fsum(self._terms):
-            few.append(total)
-            self._terms.append(-total)
-        self._terms[:] = few
-
-    def condense_if_long(self) -> None:
-        """Bound the memory that the terms take."""
-        if len(self._terms) > _CONDENSE_AT:
-            self._condense()
-
-
-@dataclass(slots=True)
-class EpisodeRecord:
-    """An episode that is in flight, paused or in the queue.
-
-    `segments` are the closed stretches of generating: (version, start, end); `opened` is the start of
-    the open one, None while nothing is generated. `attempt_segments` is where the present attempt begins
-    in them. `finished_version` is the version that was published when the episode finished.
-    """
-
-    worker: int
-    group: int
-    version: int
-    start_version: int
-    started: float
-    duration: float
-    segments: list[tuple[int, float, float]] = field(default_factory=list)
-    opened: float | None = None
-    attempt_segments: int = 0
-    finished: float | None = None
-    finished_version: int = 0
-    begun: bool = True
-    has_sandbox: bool = False
-
-    def versions(self) -> list[int]:
-        """The versions that generated any of it, oldest first; at least one."""
-        found = [version for version, start, end in self.segments[self.attempt_segments :] if end > start]
-        return found or [self.start_version]
-
-    def mean_version(self) -> float:
-        """The mean of the versions, weighted by the seconds that each generated."""
-        segments = self.segments[self.attempt_segments :]
-        seconds = math.fsum(end - start for _, start, end in segments)
-        if not seconds:
-            return float(self.start_version)
-        return math.fsum(version * (end - start) for version, start, end in segments) / seconds
-
-
-@dataclass(slots=True)
-class WorkerRecord:
-    """What a worker does, since when, and on which episode (None: on none).
-
-    `held` is a finished episode that the queue has no room for.
-    """
-
-    state: str = WAITING
-    since: float = 0.0
-    episode: int | None = None
-    cause: str = ""
-    held: int | None = None
-
-
-@dataclass(slots=True)
-class _GroupRecord:
-    first_start: float
-    finishes: list[float] = field(default_factory=list)
-    lost_members: int = 0
-    lost: bool = False
-
-
-class Figures:
-    """The figures of one lane, from its scenario and its events."""
+class Fold:
+    """The accounts of one lane, as of the events that it was given."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -179,7 +72,7 @@ class Figures:
         self._weighted = ExactSum()
         self._last_finished = -1
         self._holders: dict[int, WorkerRecord] = {}
-        self._groups: dict[int, _GroupRecord] = {}
+        self._groups: dict[int, GroupRecord] = {}
         self._group_seconds: list[float] = []
         self._sibling_waits = ExactSum()
         self._finished_in_groups = 0
@@ -294,7 +187,7 @@ class Figures:
         self._started_durations.add(e.duration)
         self.episodes[e.episode] = EpisodeRecord(e.worker, e.group, e.version, e.version, e.t, e.duration)
         if self._group_size > 1:
-            self._groups.setdefault(e.group, _GroupRecord(e.t))
+            self._groups.setdefault(e.group, GroupRecord(e.t))
         self._take(self.workers[e.worker], e.episode, e.t)
 
     def _resume(self, e: ev.Resume) -> None:
@@ -527,181 +420,30 @@ class Figures:
     def _inject(self, e: ev.Inject) -> None:
         pass
 
-    # -- what they amount to ------------------------------------------------------------------------
 
-    def worker_seconds(self, t: float) -> dict[str, float]:
-        """Worker seconds up to `t` by state, and `wasted`, the part of `generating` that was in vain."""
-        present = Counter(self._account(worker) for worker in self.workers.values())
-        terms = {
-            account: chain(total.terms, repeat(t, present[account]))
-            for account, total in self._seconds.items()
-        }
-        terms[BLOCKED] = chain(terms.pop(SANDBOX), terms.pop(QUEUE))
-        seconds = {state: math.fsum(terms[state]) for state in WORKER_STATES}
-        seconds["wasted"] = self._wasted.value()
-        return seconds
-
-    def service_seconds(self, t: float) -> float:
-        """Worker seconds in service up to `t`."""
-        return self._service.value(repeat(t, len(self.workers)))
-
-    def trainer_seconds(self, t: float) -> dict[str, float]:
-        """Trainer seconds up to `t` by state."""
-        present = STALLED if self.stalled else self.trainer_state
-        return {
-            state: total.value((t,) if state == present else ())
-            for state, total in self._trainer_seconds.items()
-        }
-
-    def episode_counts(self) -> dict[str, int]:
-        """The accounts of episodes."""
-        counts = self.counts
-        gone = counts["finished"] + counts["aborted"] + counts["failed"] + counts["paused"]
-        return {
-            "started": counts["started"],
-            "finished": counts["finished"],
-            "trained": counts["trained"],
-            "dropped": counts["dropped"],
-            "aborted": counts["aborted"],
-            "failed": counts["failed"],
-            "queued": counts["queued"],
-            "in_flight": counts["started"] - gone,
-            "paused": counts["paused"],
-            "attempts": counts["attempts"],
-        }
-
-    def staleness_figures(self) -> dict[str, Any]:
-        """Staleness of trained episodes, in versions; None where nothing was trained."""
-        n = self.counts["trained"]
-        top = max(self.staleness, default=-1)
-        histogram = [self.staleness[k] for k in range(top + 1)]
-        return {
-            "mean": _ratio(self._in_flight_versions + self._in_queue_versions, n),
-            "p50": _nearest_rank_of(histogram, 50),
-            "p95": _nearest_rank_of(histogram, 95),
-            "max": top if n else None,
-            "histogram": histogram,
-            "in_flight_mean": _ratio(self._in_flight_versions, n),
-            "in_queue_mean": _ratio(self._in_queue_versions, n),
-        }
-
-    def length_figures(self) -> dict[str, float | None]:
-        """Mean durations as drawn, in seconds, and their ratio, the length bias."""
-        started = _ratio(self._started_durations.value(), self.counts["started"])
-        trained = _ratio(self._trained_durations.value(), self.counts["trained"])
-        bias = trained / started if started and trained is not None else None
-        return {"started_mean": started, "trained_mean": trained, "length_bias": bias}
-
-    def result(self, t: float) -> dict[str, Any]:
-        """All figures of the run from 0 to `t`, under the names of the result JSON."""
-        workers = self.worker_seconds(t)
-        trainer = self.trainer_seconds(t)
-        service = self.service_seconds(t)
-        n = self.counts["trained"]
-        result: dict[str, Any] = {
-            "emulated_seconds": t,
-            "updates": self.updates,
-            "publications": self.publications,
-            "updates_per_hour": _ratio(self.updates * 3600, t),
-            "episodes": self.episode_counts(),
-            "workers": {
-                "utilisation": _ratio(workers[GENERATING], service),
-                "goodput": _ratio(workers[GENERATING] - workers["wasted"], service),
-                "seconds": workers,
-            },
-            "trainer": {
-                "utilisation": _ratio(trainer[UPDATING] + trainer[PUSHING], t),
-                "seconds": trainer,
-            },
-            "staleness": self.staleness_figures(),
-            "versions": {
-                "span_mean": _ratio(self._span_total, n),
-                "span_max": self._span_max if n else None,
-                "newest_mean": _ratio(self._newest_total, n),
-                "weighted_mean": _ratio(self._weighted.value(), n),
-            },
-            "queue": {
-                "mean": _ratio(self._queue_seconds.value(repeat(t, self.depth)), t),
-                "max": max(self.max_depth, self.depth),
-            },
-            "episode_seconds": self.length_figures(),
-        }
-        if self._group_size > 1:
-            result["groups"] = self._group_figures()
-        if self._has_environment:
-            result["environment"] = self._environment_figures(t)
-        return result
-
-    def _group_figures(self) -> dict[str, Any]:
-        ordered = sorted(self._group_seconds)
-        return {
-            "completed": self.counts["groups_completed"],
-            "lost": self.counts["groups_lost"],
-            "sibling_wait_mean": _ratio(self._sibling_waits.value(), self._finished_in_groups),
-            "completion_p50": _nearest_rank(ordered, 50),
-            "completion_p95": _nearest_rank(ordered, 95),
-        }
-
-    def _environment_figures(self, t: float) -> dict[str, Any]:
-        environment = self.scenario.environment
-        assert environment is not None
-        holders = sum(episode.has_sandbox for episode in self.episodes.values())
-        waiters = sum(self._account(worker) == SANDBOX for worker in self.workers.values())
-        used = self._sandbox_seconds.value(repeat(t, holders))
-        pool = environment.sandboxes
-        return {
-            "sandbox_seconds": used,
-            "sandbox_utilisation": None if pool is None else _ratio(used, pool * t),
-            "sandbox_wait_seconds": self._seconds[SANDBOX].value(repeat(t, waiters)),
-            "failures": self.counts["attempt_failure"],
-            "timeouts": self.counts["attempt_timeout"],
-            "retries": self.counts["retried"],
-        }
-
-
-def _ratio(numerator: float, denominator: float) -> float | None:
-    return numerator / denominator if denominator else None
-
-
-def _nearest_rank(ordered: list[float], percent: int) -> float | None:
-    """The smallest value that at least `percent` of the values do not exceed."""
-    return ordered[-(-len(ordered) * percent // 100) - 1] if ordered else None
-
-
-def _nearest_rank_of(histogram: list[int], percent: int) -> int | None:
-    """`_nearest_rank` of whole numbers that are given by their counts from 0."""
-    rank = -(-sum(histogram) * percent // 100)
-    seen = 0
-    for value, count in enumerate(histogram):
-        seen += count
-        if count and seen >= rank:
-            return value
-    return None
-
-
-_HANDLERS: dict[type[ev.Event], Callable[[Figures, Any], None]] = {
-    ev.Start: Figures._start,
-    ev.Resume: Figures._resume,
-    ev.Blocked: Figures._blocked,
-    ev.Gated: Figures._gated,
-    ev.Overhead: Figures._overhead,
-    ev.Generate: Figures._generate,
-    ev.Retry: Figures._retry,
-    ev.Finish: Figures._finish,
-    ev.HandOver: Figures._hand_over,
-    ev.Pause: Figures._pause,
-    ev.Abort: Figures._abort,
-    ev.Fail: Figures._fail,
-    ev.Drop: Figures._drop,
-    ev.Update: Figures._update,
-    ev.Updated: Figures._updated,
-    ev.Push: Figures._push,
-    ev.Publish: Figures._publish,
-    ev.Refresh: Figures._refresh,
-    ev.Stall: Figures._stall,
-    ev.Unstall: Figures._unstall,
-    ev.Down: Figures._down,
-    ev.Up: Figures._up,
-    ev.Leave: Figures._leave,
-    ev.Inject: Figures._inject,
+_HANDLERS: dict[type[ev.Event], Callable[[Fold, Any], None]] = {
+    ev.Start: Fold._start,
+    ev.Resume: Fold._resume,
+    ev.Blocked: Fold._blocked,
+    ev.Gated: Fold._gated,
+    ev.Overhead: Fold._overhead,
+    ev.Generate: Fold._generate,
+    ev.Retry: Fold._retry,
+    ev.Finish: Fold._finish,
+    ev.HandOver: Fold._hand_over,
+    ev.Pause: Fold._pause,
+    ev.Abort: Fold._abort,
+    ev.Fail: Fold._fail,
+    ev.Drop: Fold._drop,
+    ev.Update: Fold._update,
+    ev.Updated: Fold._updated,
+    ev.Push: Fold._push,
+    ev.Publish: Fold._publish,
+    ev.Refresh: Fold._refresh,
+    ev.Stall: Fold._stall,
+    ev.Unstall: Fold._unstall,
+    ev.Down: Fold._down,
+    ev.Up: Fold._up,
+    ev.Leave: Fold._leave,
+    ev.Inject: Fold._inject,
 }
