@@ -4,7 +4,7 @@
     >>> scenario = emulator.load_scenario("stragglers")
     >>> emulator.run(scenario, speed="max", seed=3).result["updates"]
 
-The names below are imported when they are first used, so that a command that needs few of them starts at once.
+The names below are imported when they are first used: a command that needs few of them starts at once.
 """
 
 from importlib import import_module

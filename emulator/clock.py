@@ -126,7 +126,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, speed: Speed = "max", wall: Wall | None = None) -> None:
         super().__init__()
-        self._speed = _parse_speed(speed)
+        self._speed = math.inf
         self._wall = wall or MonotonicWall()
         self._now = 0.0
         self._timers: list[tuple[float, int, _Timer]] = []
@@ -145,6 +145,11 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         self._begun_time = 0.0
         self._paused_seconds = 0.0
         self._worst_lag: float | None = None
+        try:
+            self._speed = _parse_speed(speed)
+        except ValueError:
+            self.close()
+            raise
 
     # -- the loop that asyncio and its users see ------------------------------------------------
 
@@ -240,12 +245,12 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
     def resume(self) -> None:
         """Go on from where emulated time stands."""
         if self._paused_at is not None:
-            now = self._wall.now()
             if self._anchor_wall is not None:
-                self._paused_seconds += now - self._paused_at
+                # While paused the time is what it stands at, so that nothing of the pause is caught up.
+                self._paused_seconds += self._wall.now() - self._paused_at
+                self._anchor_here()
             self._paused_at = None
             self._steps = 0
-            self._anchor_here()
 
     def step(self) -> None:
         """In a pause: let the next instant that has a timer happen, then hold again."""
@@ -380,12 +385,12 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         return max(self._now, mapped if when is None else min(mapped, when))
 
     def _anchor_here(self) -> None:
-        """Pace from this moment on, and from the time that it maps to."""
+        """Pace from this moment on, and from the time that the loop stands at.
+
+        A real event that asks for it has just been given the time that its moment maps to.
+        """
         if self._anchor_wall is not None:
-            wall = self._wall.now()
-            if not (self._ready or self._settled):
-                self._now = self._mapped(wall)
-            self._anchor_wall, self._anchor_time = wall, self._now
+            self._anchor_wall, self._anchor_time = self._wall.now(), self._now
 
     def _next_timer(self) -> float | None:
         """When the next timer is due; cancelled ones and those that are never due do not count."""

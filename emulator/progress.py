@@ -1,31 +1,22 @@
-"""How a run goes while it goes: lines for a log, and a small display for a terminal.
+"""How a run goes, in lines for a log: what there is to see where there is no terminal.
 
-Both are paced by the wall clock and set no timer in emulated time. The lines tell the figures at every
-fifth emulated minute exactly, at every speed: they come from a fold of their own over the events, which
-stops at each of these moments.
+They are paced by the wall clock and set no timer in emulated time. They tell the figures at every fifth
+emulated minute exactly, at every speed: they come from a fold of their own over the events, which stops
+at each of these moments.
 """
 
 import contextlib
-import sys
 from bisect import bisect_right
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import TextIO
 
-import anyio
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
-
-from emulator.clock import ClockStatistics
 from emulator.events import Event
 from emulator.metrics import GENERATING, Figures
-from emulator.runner import LaneView, Session
+from emulator.runner import LaneView, Session, ticks
 from emulator.scenario import Scenario
-from emulator.summary import clock_time, share, speed_text
+from emulator.summary import clock_time, share
 
 INTERVAL = 300.0
 """Emulated seconds from one line of progress to the next."""
@@ -33,16 +24,6 @@ INTERVAL = 300.0
 _LOOK_EVERY = 0.25  # wall seconds
 _DRAW_EVERY = 0.1
 _when = attrgetter("t")
-
-
-async def ticks(session: Session, seconds: float) -> AsyncIterator[None]:
-    """Yield every so many wall seconds, until the session has ended."""
-    while not session.ended.is_set():
-        yield
-        with anyio.CancelScope() as scope:
-            timer = session.clock.call_wall_later(seconds, scope.cancel)
-            await session.ended.wait()
-        timer.cancel()
 
 
 class _LaneLines:
@@ -131,61 +112,3 @@ def _busy_and_staleness(figures: Figures, t: float) -> tuple[str, str]:
     busy = figures.worker_seconds(t)[GENERATING] / service if service else None
     mean = figures.staleness_figures()["mean"]
     return share(busy), "-" if mean is None else f"{mean:.2f}"
-
-
-async def show_progress(session: Session) -> None:
-    """Show the lanes on the terminal, ten times a second, and clear them away at the end."""
-    console = Console(file=sys.stdout, force_terminal=True)
-    try:
-        with Live(
-            console=console,
-            auto_refresh=False,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        ) as live:
-            # A shell that gets the terminal back by Ctrl-Z would be left without a cursor.
-            console.show_cursor()
-            async for _ in ticks(session, _DRAW_EVERY):
-                live.update(progress_frame(session), refresh=True)
-    except OSError:
-        session.stop()  # the terminal has gone
-
-
-def progress_frame(session: Session) -> RenderableType:
-    """The display as of now."""
-    now = session.clock.time()
-    head = Table.grid(expand=True)
-    head.add_column()
-    head.add_column(justify="right")
-    name = session.lanes[0].scenario.name
-    head.add_row(
-        Text.assemble((name, "bold"), f"  {_speed_now(session.clock.statistics())}", overflow="ellipsis"),
-        Text(f"{clock_time(now)} / {clock_time(session.duration)}", no_wrap=True),
-    )
-    lanes = Table.grid(padding=(0, 2))
-    for justify in ("left", "right", "right", "right"):
-        lanes.add_column(justify=justify, no_wrap=True)
-    for view in session.lanes:
-        lanes.add_row(*_lane_cells(view))
-    bar = ProgressBar(total=session.duration, completed=now, complete_style="cyan", finished_style="cyan")
-    line = Table.grid(expand=True)  # the bar alone ends without a newline
-    line.add_row(bar)
-    return Group(head, line, lanes, Text("Ctrl-C ends the run with the summary so far.", style="dim"))
-
-
-def _lane_cells(view: LaneView) -> tuple[Text, ...]:
-    figures = view.figures
-    busy, staleness = _busy_and_staleness(figures, view.now)
-    name = view.name or view.scenario.strategy.kind
-    plural = " " if figures.updates == 1 else "s"
-    last = "ended: deadlock" if view.error is not None else f"staleness {staleness}"
-    cells = (name, f"{figures.updates} update{plural}", f"workers {busy} busy", last)
-    return tuple(Text(cell) for cell in cells)
-
-
-def _speed_now(clock: ClockStatistics) -> str:
-    achieved = speed_text(clock.achieved_speed)
-    if clock.asked_speed == "max":
-        return f"as fast as possible: {achieved}"
-    return f"asked {speed_text(clock.asked_speed)}, achieved {achieved}"

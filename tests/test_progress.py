@@ -1,15 +1,13 @@
 import io
 
 import pytest
-from rich.console import Console
 
 import emulator
 from emulator.clock import Speed
 from emulator.events import Event
-from emulator.progress import ProgressLines, progress_frame, ticks
-from emulator.runner import Run, Session, run_lanes
+from emulator.progress import ProgressLines
+from emulator.runner import Run, run_lanes
 from emulator.scenario import Scenario
-from tests.golden.make import draw
 
 
 def scenario(**changes: object) -> Scenario:
@@ -102,25 +100,6 @@ def test_progress_changes_nothing_in_the_trace() -> None:
     assert lines_of([scenario()])[1][0].trace_sha256 == emulator.run(scenario(), speed="max").trace_sha256
 
 
-def test_the_display_tells_time_speed_and_every_lane_in_80_columns() -> None:
-    frames: list[str] = []
-
-    async def watch(session: Session) -> None:
-        async for _ in ticks(session, 10.0):
-            pass
-        frames.append(draw(progress_frame(session), 80))
-
-    race = scenario(lanes=[{"name": "sync", "strategy": {"kind": "synchronous"}}, {"name": "async"}])
-    run_lanes(list(race.lane_scenarios()), speed="max", watch=watch)
-    head, bar, sync, lane, foot, _ = frames[0].split("\n")
-    assert head.startswith("small  as fast as possible: ")
-    assert head.endswith("00:16:40 / 00:16:40")
-    assert len(head) == len(bar) == 80
-    assert sync.split() == ["sync", "28", "updates", "workers", "58%", "busy", "staleness", "0.00"]
-    assert lane.split() == ["async", "49", "updates", "workers", "100%", "busy", "staleness", "0.98"]
-    assert foot == "Ctrl-C ends the run with the summary so far."
-
-
 def test_a_sink_may_be_given_blocks_that_span_several_marks() -> None:
     events: list[Event] = []
     emulator.run(scenario(), speed="max", sinks=[events.extend])
@@ -131,9 +110,3 @@ def test_a_sink_may_be_given_blocks_that_span_several_marks() -> None:
         many.sinks[0]([event])
     assert one._lanes[0].lines == many._lanes[0].lines
     assert len(one._lanes[0].lines) == 3
-
-
-def test_a_display_is_drawn_without_colour_where_none_is_wanted() -> None:
-    page = io.StringIO()
-    Console(file=page, force_terminal=True, no_color=True, color_system="truecolor").print("x", style="cyan")
-    assert "\x1b" not in page.getvalue()

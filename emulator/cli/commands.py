@@ -2,6 +2,7 @@
 # ruff: noqa: PLC0415
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,15 @@ from emulator.version import __version__
 
 if TYPE_CHECKING:
     from emulator.runner import Run
+
+
+class Theme(Enum):
+    """The colours of the dashboard."""
+
+    DARK = "dark"
+    LIGHT = "light"
+    PLAIN = "plain"
+
 
 app = typer.Typer(
     help="Emulates the training of a model by RL: rollout workers, a trainer, stragglers and staleness.",
@@ -62,6 +72,12 @@ HeadlessOption = Annotated[
 JsonOption = Annotated[
     bool, typer.Option("--json", help="The result as JSON on stdout and nothing else there; headless.")
 ]
+HoldOption = Annotated[
+    bool,
+    typer.Option("--hold/--no-hold", help="Keep the last frame on the screen until a key is pressed."),
+]
+AsciiOption = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters only.")]
+ThemeOption = Annotated[Theme, typer.Option("--theme", help="Colours for a dark or a light ground, or none.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the summary.")]
 
 
@@ -92,16 +108,20 @@ def run(
     headless: HeadlessOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    hold: HoldOption = True,
+    ascii_only: AsciiOption = False,
+    theme: ThemeOption = Theme.DARK,
 ) -> None:
     """Run one scenario, without its lanes."""
     asked = speed_of(speed)
     with endings():
         import emulator
-        from emulator.cli.watching import Watching
+        from emulator.cli.watching import Look, Watching
         from emulator.summary import RunSummary
 
         loaded = emulator.load_scenario(scenario, overrides=overrides or (), seed=seed)
-        watching = Watching([loaded], live=not (headless or as_json), quiet=quiet)
+        look = Look(not (headless or as_json), quiet, hold, ascii_only, theme.value)
+        watching = Watching([loaded], look)
         try:
             outcome = emulator.run(loaded, speed=asked, watch=watching.watch, sinks=watching.sinks[0])
         except emulator.RunError as error:
@@ -120,16 +140,20 @@ def race(
     headless: HeadlessOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    hold: HoldOption = True,
+    ascii_only: AsciiOption = False,
+    theme: ThemeOption = Theme.DARK,
 ) -> None:
     """Run a scenario's lanes side by side on one clock."""
     asked = speed_of(speed)
     with endings():
         import emulator
-        from emulator.cli.watching import Watching
+        from emulator.cli.watching import Look, Watching
         from emulator.summary import RaceSummary
 
         loaded = emulator.load_scenario(scenario, overrides=overrides or (), seed=seed)
-        watching = Watching(loaded.lane_scenarios(), live=not (headless or as_json), quiet=quiet)
+        look = Look(not (headless or as_json), quiet, hold, ascii_only, theme.value)
+        watching = Watching(loaded.lane_scenarios(), look)
         outcomes = emulator.race(loaded, speed=asked, watch=watching.watch, sinks=watching.sinks)
         result = {"lanes": [outcome.to_json() for outcome in outcomes]}
         _report(outcomes, result if as_json else RaceSummary(outcomes), watching.signal)

@@ -4,11 +4,12 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 
 import anyio
 
 from emulator.cli.output import is_terminal
-from emulator.progress import ProgressLines, show_progress
+from emulator.progress import ProgressLines
 from emulator.runner import EventSink, Session, Watcher
 from emulator.scenario import Scenario
 
@@ -16,27 +17,46 @@ _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 _CONTINUED = "SIGCONT"
 
 
+@dataclass(frozen=True)
+class Look:
+    """What there is to see: `live` on a terminal, and how; `quiet` for nothing at all."""
+
+    live: bool
+    quiet: bool
+    hold: bool
+    ascii: bool
+    theme: str
+
+
 class Watching:
-    """The watcher of a run and the sinks that it needs; afterwards `signal` is the one that ended it.
+    """The watcher of a run and the sinks that it needs; afterwards `signal` is the one that ended it."""
 
-    `live` asks for a display on the terminal, if there is one, and `quiet` for nothing to see at all.
-    """
-
-    def __init__(self, lanes: Sequence[Scenario], *, live: bool, quiet: bool) -> None:
+    def __init__(self, lanes: Sequence[Scenario], look: Look) -> None:
         self.signal: int | None = None
+        self._listens = True
         self.sinks: list[list[EventSink]] = [[] for _ in lanes]
-        self._view = None if quiet else self._choose_view(lanes, live=live)
+        self._view = None if look.quiet else self._choose_view(lanes, look)
 
-    def _choose_view(self, lanes: Sequence[Scenario], *, live: bool) -> Watcher:
+    def _choose_view(self, lanes: Sequence[Scenario], look: Look) -> Watcher:
         """The view for where the output goes: the one place that knows them all."""
-        if live and is_terminal(sys.stdout) and os.environ.get("TERM") not in ("dumb", "unknown"):
-            return show_progress
+        if look.live and is_terminal(sys.stdout) and os.environ.get("TERM") not in ("dumb", "unknown"):
+            from emulator.dashboard import watch_dashboard  # noqa: PLC0415  (only a terminal needs it)
+
+            watch, self.sinks = watch_dashboard(
+                lanes, hold=look.hold, ascii=look.ascii, theme=look.theme, on_signal=self._ended_by
+            )
+            self._listens = False  # the dashboard does: it has a terminal to restore first
+            return watch
         lines = ProgressLines(lanes, sys.stderr)
         self.sinks = [[sink] for sink in lines.sinks]
         return lines.watch
 
     async def watch(self, session: Session) -> None:
         """Watch until the session has ended and its view is done."""
+        if not self._listens:
+            assert self._view is not None
+            await self._view(session)
+            return
         # Listening comes first, so that from the first frame on a signal ends the run with its summary.
         with anyio.open_signal_receiver(*_wanted()) as signals:
             async with anyio.create_task_group() as tasks:
@@ -50,10 +70,13 @@ class Watching:
         """End the session for good on a signal that asks for it."""
         async for number in signals:
             if number.name != _CONTINUED:
-                self.signal = self.signal or number
+                self._ended_by(number)
                 session.stop()
             elif self.signal is None:
                 session.clock.forgive_stop()
+
+    def _ended_by(self, number: signal.Signals) -> None:
+        self.signal = self.signal or number
 
 
 def _wanted() -> list[signal.Signals]:

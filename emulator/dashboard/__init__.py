@@ -1,0 +1,73 @@
+"""What people watch: a live dashboard on a terminal, and stills of it.
+
+>>> watch, sinks = watch_dashboard(scenario.lane_scenarios())
+>>> run_lanes(scenario.lane_scenarios(), watch=watch, sinks=sinks)
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from rich.console import Console
+
+from emulator.dashboard.live import FRAMES_PER_SECOND, Dashboard, Options
+from emulator.dashboard.terminal import Terminal
+from emulator.dashboard.theme import THEMES, ColorSystem
+from emulator.runner import EventSink, Watcher
+from emulator.scenario import Scenario
+
+__all__ = ["THEMES", "watch_dashboard"]
+
+
+def watch_dashboard(
+    scenarios: Sequence[Scenario],
+    *,
+    output: TextIO | None = None,
+    keys: TextIO | None = None,
+    theme: str = "dark",
+    ascii: bool = False,  # noqa: A002  (the name of the option)
+    frames_per_second: float = FRAMES_PER_SECOND,
+    hold: bool = True,
+    folder: str | os.PathLike[str] = "",
+    on_signal: Callable[[signal.Signals], None] | None = None,
+) -> tuple[Watcher, list[list[EventSink]]]:
+    """A watcher that shows the dashboard, and the sinks that each lane's events are to be given to.
+
+    `scenarios` are those that will run, in their order; lanes of a scenario are shown as a race. `output` is
+    a terminal (standard output), `keys` another or the same (standard input; if it is no terminal, there are
+    no keys and nothing is held). `theme` is ``"dark"``, ``"light"`` or ``"plain"``; ``NO_COLOR`` makes it
+    plain. `hold` keeps the last frame on the screen until a key. Stills are saved in `folder`.
+
+    While it watches it takes over the signals of the loop: those that end a process (`on_signal` is told of
+    one that comes), those that stop and continue it, and that of a new size.
+
+    Raises ValueError for an unknown theme, or an `output` that is not a terminal.
+    """
+    output = sys.stdout if output is None else output
+    keys = sys.stdin if keys is None else keys
+    if theme not in THEMES:
+        raise ValueError(f"the theme is {theme!r}; it must be one of {', '.join(THEMES)}")
+    if not output.isatty():
+        raise ValueError("the dashboard needs a terminal to draw on")
+    terminal = Terminal(output.fileno(), _keys(keys), _colors(output))
+    options = Options(theme, ascii, frames_per_second, hold, Path(folder), on_signal)
+    dashboard = Dashboard(scenarios, terminal, options)
+    return dashboard.watch, dashboard.sinks
+
+
+def _keys(keys: TextIO | None) -> int | None:
+    try:
+        return keys.fileno() if keys is not None and keys.isatty() else None
+    except ValueError:  # closed
+        return None
+
+
+def _colors(output: TextIO) -> ColorSystem | None:
+    console = Console(file=output)
+    found = console.color_system
+    if console.no_color or found is None:
+        return None
+    return "standard" if found in ("standard", "windows") else "256" if found == "256" else "truecolor"

@@ -1,0 +1,108 @@
+"""The workers of a lane as views see them: what each does, and since when it has been at its episode."""
+
+from array import array
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.dashboard.scale import Scale
+from emulator.dashboard.theme import AGES, Role
+
+# Plain numbers: the fold compares and counts them some hundred thousand times a second.
+ABSENT: Final = int(Role.ABSENT)
+IDLE: Final = int(Role.IDLE)
+RUN: Final = int(Role.RUN)
+GATED: Final = int(Role.GATED)
+WEIGHTS: Final = int(Role.WEIGHTS)
+BLOCKED: Final = int(Role.BLOCKED)
+DOWN: Final = int(Role.DOWN)
+STRAGGLER: Final = int(Role.STRAGGLER)
+
+_FEW = 20  # one in so many that still run are waited for by all
+
+
+class Crew:
+    """The state of every worker, by number: one of the roles from `ABSENT` to `DOWN`."""
+
+    def __init__(self, workers: int, scale: Scale) -> None:
+        self.state = bytearray([IDLE]) * workers
+        self.begun = array("d", [0.0]) * workers
+        """When each began its last attempt."""
+        self.episode = [-1] * workers
+        """The last episode of each."""
+        self.count = [0] * (STRAGGLER + 1)
+        self.count[IDLE] = workers
+        self.flagged: set[int] = set()
+        """Workers whose running episode was made a straggler."""
+        self.frozen = False
+        self._scale = scale
+
+    def enter(self, number: int, state: int) -> None:
+        """Let a worker change its state."""
+        self.count[self.state[number]] -= 1
+        self.count[state] += 1
+        self.state[number] = state
+
+    def join(self, number: int, t: float) -> None:
+        """Make room for a worker; one that was there before keeps its place."""
+        while number >= len(self.state):
+            self.state.append(ABSENT)
+            self.begun.append(t)
+            self.episode.append(-1)
+            self.count[ABSENT] += 1
+
+    @property
+    def up(self) -> int:
+        """How many are in service and not down."""
+        return len(self.state) - self.count[ABSENT] - self.count[DOWN]
+
+    @property
+    def alone(self) -> int | None:
+        """The worker that is at an episode while all others wait, if there is such a one."""
+        count = self.count
+        others = len(self.state) - count[ABSENT] - count[DOWN] - 1
+        if count[RUN] + count[WEIGHTS] != 1 or not others or count[IDLE] + count[GATED] != others:
+            return None
+        return self.state.find(RUN if count[RUN] else WEIGHTS)
+
+    def running(self) -> list[int]:
+        """Workers that generate, in order."""
+        return [number for number, state in enumerate(self.state) if state == RUN]
+
+    def present(self) -> list[int]:
+        """Workers that are up, in order."""
+        return [number for number, state in enumerate(self.state) if state not in (ABSENT, DOWN)]
+
+    def on(self, episode: int) -> list[int]:
+        """Workers that are at an episode."""
+        at = enumerate(self.episode)
+        return [number for number, k in at if k == episode and self.state[number] in (RUN, WEIGHTS)]
+
+    def ages(self, t: float) -> NDArray[np.float64]:
+        """Seconds that each has been at its last attempt."""
+        return t - np.frombuffer(self.begun)
+
+    def states(self, t: float) -> NDArray[np.uint8]:
+        """What each is shown as: running ones by age, and stragglers.
+
+        A straggler is older than the scale says, was made one, or is one of the few for whom all others wait.
+        """
+        states = np.frombuffer(self.state, np.uint8).copy()
+        running = states == RUN
+        if self._few_are_waited_for():
+            states[running] = STRAGGLER
+        else:
+            ages = self.ages(t)
+            shades = np.minimum(ages[running] * ((AGES - 1) / (self._scale.median or 1.0)), AGES - 1)
+            states[running] = RUN + shades.astype(np.uint8)
+            states[running & (ages >= self._scale.straggler)] = STRAGGLER
+        if self.flagged:
+            states[[number for number in self.flagged if running[number]]] = STRAGGLER
+        if self.frozen:
+            states[(states != ABSENT) & (states != DOWN)] = WEIGHTS
+        return states
+
+    def _few_are_waited_for(self) -> bool:
+        run, waiting, up = self.count[RUN], self.count[IDLE] + self.count[GATED], self.up
+        return 0 < run <= max(1, up // _FEW) and waiting > 0 and run + waiting == up

@@ -1,0 +1,207 @@
+"""The dashboard of a running session: it draws frames, hears keys and signals, and gives the terminal back.
+
+All of it lives outside emulated time: frames are paced by the wall clock, and one that comes late, or finds
+the terminal still busy with the last, is dropped. Nothing here can change a trace but an injection.
+"""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from emulator.dashboard.canvas import Canvas
+from emulator.dashboard.controls import RUN_ENDED, Controls
+from emulator.dashboard.frame import draw
+from emulator.dashboard.history import History
+from emulator.dashboard.keys import KeyReader
+from emulator.dashboard.pace import Pace
+from emulator.dashboard.scale import scale
+from emulator.dashboard.state import LaneState, Looking
+from emulator.dashboard.svg import save
+from emulator.dashboard.terminal import Terminal
+from emulator.dashboard.text import clock as time_text
+from emulator.dashboard.theme import ASCII, THEMES, UNICODE
+from emulator.runner import EventSink, Session
+from emulator.scenario import Scenario
+
+FRAMES_PER_SECOND = 10.0
+
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_SIGNALS = (*_STOPS, signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)
+_NOTICE_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to watch. `hold` keeps the last frame until a key; stills go to `folder`.
+
+    `on_signal` is told of a signal that ends the session, or the holding after it.
+    """
+
+    theme: str = "dark"
+    ascii: bool = False
+    frames_per_second: float = FRAMES_PER_SECOND
+    hold: bool = True
+    folder: Path = Path()
+    on_signal: Callable[[signal.Signals], None] | None = None
+
+
+class Dashboard:
+    """Watches sessions of some scenarios on a terminal.
+
+    `sinks` are to be given the events of the lanes, in the scenarios' order; `frames` counts what was drawn.
+    """
+
+    def __init__(self, scenarios: Sequence[Scenario], terminal: Terminal, options: Options) -> None:
+        common = scale(scenarios)
+        self.histories = [History(scenario, common) for scenario in scenarios]
+        self.sinks: list[list[EventSink]] = [[history.add] for history in self.histories]
+        self.frames = 0
+        self._terminal = terminal
+        self._options = options
+
+    async def watch(self, session: Session) -> None:
+        """Draw frames until the session has ended and, if asked to hold, a key was pressed."""
+        show = _Show(session, self, self._terminal, self._options)
+        with show.on_terminal(), show.listening():
+            await show.run()
+
+
+class _Show:
+    """One session on the terminal."""
+
+    def __init__(self, session: Session, dashboard: Dashboard, terminal: Terminal, options: Options) -> None:
+        self._session = session
+        self._dashboard = dashboard
+        self._terminal = terminal
+        self._options = options
+        self._glyphs = ASCII if options.ascii else UNICODE
+        self._pace = Pace(session.clock, options.frames_per_second)
+        self._keys = KeyReader()
+        self._controls = Controls(session, dashboard.histories, THEMES[options.theme], self._export)
+        self._notice: str | None = None
+        self._notice_until = 0.0
+        self._wake = asyncio.Event()
+        self._changed = True
+        self._drawn: tuple[float, tuple[int, int]] | None = None
+
+    # -- frames -----------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Draw until there is no more to see."""
+        holds = self._options.hold and self._terminal.keys is not None
+        interval, pace = 1 / self._options.frames_per_second, self._pace
+        due = pace.wall()
+        held = False
+        while not self._controls.closing:
+            if self._session.ended.is_set() and not held:
+                held = self._changed = True
+                self._controls.closing = not holds or self._session.interrupted
+            self._draw_if_changed()
+            due = max(due + interval, pace.wall())
+            if not self._controls.closing:
+                await self._sleep_until(due)
+
+    async def _sleep_until(self, due: float) -> None:
+        """Sleep until the next frame is due, or a key or a signal wants one at once."""
+        timer = self._session.clock.call_wall_later(due - self._pace.wall(), self._wake.set)
+        await self._wake.wait()
+        self._wake.clear()
+        timer.cancel()
+
+    def _draw_if_changed(self) -> None:
+        """Draw the present, unless nothing has changed or the terminal is busy with the last frame."""
+        if self._notice is not None and self._pace.wall() >= self._notice_until:
+            self._notice, self._changed = None, True
+        now = max(lane.now for lane in self._session.lanes), self._terminal.size
+        if self._terminal.busy or not (self._changed or now != self._drawn):
+            return
+        self._drawn, self._changed = now, False
+        self._pace.drawn()
+        notice = RUN_ENDED if self._notice is None and self._session.ended.is_set() else self._notice
+        looking = replace(self._controls.looking, notice=notice, keys=self._terminal.keys is not None)
+        self._terminal.draw(self._frame(looking), self._controls.theme)
+        self._dashboard.frames += 1
+
+    def _frame(self, looking: Looking) -> Canvas:
+        lanes = []
+        for lane, history in zip(self._session.lanes, self._dashboard.histories, strict=True):
+            figures = lane.figures  # asking for them lets all events be folded
+            history.advance(lane.now)
+            lanes.append(LaneState(lane.scenario, figures, history, str(lane.error) if lane.error else None))
+        t = max(lane.now for lane in self._session.lanes)
+        clock = self._pace.read(t, ended=self._session.ended.is_set())
+        return draw(lanes, clock, self._terminal.size, looking, self._glyphs)
+
+    def _export(self) -> str:
+        """Save the present frame as a picture; returns where, or why not."""
+        canvas = self._frame(replace(self._controls.looking, keys=False))
+        time = time_text(max(lane.now for lane in self._session.lanes)).replace(":", "")
+        name = "".join(c if c.isalnum() else "-" for c in self._session.lanes[0].scenario.name)
+        path = self._options.folder / f"{name}-{time}.svg"
+        try:
+            save(canvas, self._controls.theme, path)
+        except OSError as error:
+            return f"no picture: {error.strerror} ({path})"
+        return f"saved {path}"
+
+    # -- keys and signals -------------------------------------------------------------------------
+
+    @contextmanager
+    def on_terminal(self) -> Iterator[None]:
+        """Have the terminal, and give it back whatever happens."""
+        try:
+            self._terminal.enter()
+            yield
+        finally:
+            self._terminal.close()
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Hear keys, and signals if this is the thread that gets them."""
+        loop, keys = self._session.clock, self._terminal.keys
+        signals = []
+        if threading.current_thread() is threading.main_thread():
+            # What we were told to ignore (as by nohup) stays ignored.
+            signals = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in signals:
+            loop.add_signal_handler(number, self._on_signal, number)
+        if keys is not None:
+            loop.add_reader(keys, self._on_keys, keys)
+        try:
+            yield
+        finally:
+            if keys is not None:
+                loop.remove_reader(keys)
+            for number in signals:
+                loop.remove_signal_handler(number)
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        if number in _STOPS:
+            self._controls.stop()
+            if self._options.on_signal is not None:
+                self._options.on_signal(number)
+        elif number == signal.SIGTSTP:
+            self._terminal.leave()
+            # The one that stops for certain: the handler that asyncio set is in the way of the other.
+            signal.raise_signal(signal.SIGSTOP)
+        elif number == signal.SIGCONT:
+            self._session.clock.forgive_stop()
+            self._terminal.enter()
+        self._redraw()
+
+    def _on_keys(self, keys: int) -> None:
+        data = self._terminal.read()
+        if not data:
+            self._session.clock.remove_reader(keys)
+        for key in self._keys.feed(data):
+            if (notice := self._controls.press(key)) is not None:
+                self._notice, self._notice_until = notice, self._pace.wall() + _NOTICE_SECONDS
+        self._redraw()
+
+    def _redraw(self) -> None:
+        self._changed = True
+        self._wake.set()

@@ -1,0 +1,102 @@
+"""The notable events of a lane as lines that people read."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from emulator.dashboard.text import count, span
+
+_KEPT = 64
+
+
+class Entry(NamedTuple):
+    """One line: when, of which kind (the log's order of importance is by kind), and what happened."""
+
+    t: float
+    kind: str
+    text: str
+
+
+class Log:
+    """The last notable events, and apart from them the last publication, which would crowd them out."""
+
+    def __init__(self) -> None:
+        self.entries: deque[Entry] = deque(maxlen=_KEPT)
+        self.publication: Entry | None = None
+        self._sums: dict[str, int] = {}
+
+    def add(self, t: float, kind: str, text: str) -> None:
+        """Take a line."""
+        self.entries.append(Entry(t, kind, text))
+
+    def add_up(self, t: float, kind: str, n: int, noun: str, what: str) -> None:
+        """Take a line that counts; counts of one kind at one instant are one line."""
+        last = self.entries[-1] if self.entries else None
+        if last is not None and last.t == t and last.kind == kind:
+            self.entries.pop()
+            n += self._sums[kind]
+        self._sums[kind] = n
+        self.entries.append(Entry(t, kind, f"{count(n, noun)} {what}"))
+
+    def lost(self, t: float, kind: str, cause: str, n: int) -> None:
+        """Episodes were dropped, aborted, failed or paused."""
+        self.add_up(t, f"{kind} {cause}", n, "episode", _LOSSES.get((kind, cause), f"{kind} ({cause})"))
+
+    def straggler(self, t: float, number: int, age: float, median: float) -> None:
+        """A worker finished an episode that took very long."""
+        times = f", {age / median:.0f}x the median" if median else ""
+        self.add(t, "straggler", f"{worker(number)} finished a straggler after {span(age)}{times}")
+
+    def published(self, t: float, version: int, staleness: float) -> None:
+        """A version was published."""
+        text = f"policy v{version} published, trained on data {staleness:.1f} versions stale"
+        self.publication = Entry(t, "publish", text)
+
+    def injected(self, t: float, action: dict[str, Any]) -> None:
+        """Something was injected."""
+        ((kind, given),) = action.items()
+        self.add(t, "inject", _INJECTIONS[kind](given) if kind in _INJECTIONS else kind)
+
+    def last(self, n: int) -> list[Entry]:
+        """The lines to show in `n` rows, oldest first, the newest publication at its place in time."""
+        if self.publication is None:
+            return list(self.entries)[-n:] if n else []
+        kept = list(self.entries)[-(n - 1) :] if n > 1 else []
+        return sorted([*kept, self.publication], key=lambda entry: entry.t)[-n:] if n else []
+
+
+def workers(numbers: list[int]) -> str:
+    """Workers by name if they are few, else by count."""
+    if len(numbers) > 3:
+        return f"{len(numbers)} workers"
+    return ", ".join(worker(number) for number in numbers) or "no worker"
+
+
+def worker(number: int) -> str:
+    """A worker's name."""
+    return f"w{number:03}"
+
+
+_LOSSES = {
+    ("drop", "stale"): "dropped: too stale",
+    ("drop", "group"): "dropped: their group is lost",
+    ("abort", "round"): "aborted: the round is closed",
+    ("abort", "stale"): "aborted: too stale",
+    ("abort", "group"): "aborted: their group is lost",
+    ("abort", "surplus"): "aborted: their group is complete",
+    ("abort", "leave"): "aborted: the worker left",
+    ("fail", "failure"): "failed for good",
+    ("fail", "timeout"): "timed out for good",
+    ("fail", "crash"): "lost in a crash",
+    ("pause", "resume"): "paused until the next round",
+    ("pause", "defer"): "deferred, their progress lost",
+}
+
+_INJECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "straggler": lambda given: f"straggler: episode {given['episode']} takes x{given['factor']:g}",
+    "slow": lambda given: f"{workers(given['workers'])} slower x{given['factor']:g} for {span(given['for'])}",
+    "crash": lambda given: f"{workers(given['workers'])} crashed, back in {span(given['restart_seconds'])}",
+    "stall_trainer": lambda given: f"trainer stalled for {span(given['for'])}",
+    "add_workers": lambda given: f"{count(given['count'], 'worker')} joined",
+    "remove_workers": lambda given: f"{workers(given['workers'])} left",
+}

@@ -1,0 +1,235 @@
+"""The view of a race: lanes side by side on one clock; who is ahead, why, and at what price."""
+
+from collections.abc import Sequence
+
+from emulator.dashboard import text
+from emulator.dashboard.big import LARGE_ROWS, SMALL_ROWS, put_large, put_small
+from emulator.dashboard.canvas import Area, Canvas
+from emulator.dashboard.chrome import (
+    foot,
+    head,
+    help_over,
+    is_small,
+    log_lines,
+    lost_work,
+    price,
+    put_words,
+    timeline,
+)
+from emulator.dashboard.history import Hit
+from emulator.dashboard.meters import bar, scaled, sparkline, staleness_bar
+from emulator.dashboard.state import ClockReading, LaneState, Looking
+from emulator.dashboard.theme import ASCII, Glyphs, Role
+from emulator.dashboard.workers import draw_raster, legend
+
+KEYS = (
+    ("q", "quit"),
+    ("space", "pause"),
+    ("+/-", "speed"),
+    ("s", "straggler in all"),
+    ("z", "zoom lane"),
+    ("e", "export"),
+    ("?", "help"),
+)
+
+MOST = 4
+"""Lanes that are shown side by side; more can be zoomed."""
+
+_LEADS = 1.05  # times as many updates
+
+_NAMES = ("workers busy", "trainer busy", "staleness", "queue", "workers %")
+_SHORT_NAMES = ("work", "train", "stale", "queue", "work %")
+
+
+def draw_race(
+    lanes: Sequence[LaneState], clock: ClockReading, size: tuple[int, int], looking: Looking, glyphs: Glyphs
+) -> Canvas:
+    """The frame of all lanes, in a terminal of `size` columns and rows."""
+    canvas = Canvas(*size, glyphs)
+    shown = lanes[:MOST]
+    duration = max(lane.scenario.duration for lane in lanes)
+    share = min(clock.t / duration, 1.0)
+    head(canvas, "RACE", _what(lanes), clock, duration)
+    if is_small(size):
+        _progress(canvas, 1, shown, share)
+        _verdict(canvas, 1, 1 + len(shown), shown)
+    else:
+        marks = {mark / duration for lane in lanes for mark in lane.history.marks}
+        timeline(canvas, 1, share, sorted(marks))
+        _whole(canvas, shown, share)
+    foot(canvas, KEYS, looking)
+    if looking.help:
+        help_over(canvas)
+    return canvas
+
+
+def _what(lanes: Sequence[LaneState]) -> str:
+    workers = {lane.scenario.rollout.workers for lane in lanes}
+    same = f"same {workers.pop():,} workers  " if len(workers) == 1 else ""
+    more = f"first {MOST} of {len(lanes)} lanes, z zooms all  " if len(lanes) > MOST else ""
+    return f"{more}same seed  {same}same episodes  {lanes[0].scenario.name}"
+
+
+def done(lane: LaneState) -> int:
+    """Episodes that finished updates have taken."""
+    return lane.figures.updates * lane.scenario.trainer.batch_size
+
+
+def _whole(canvas: Canvas, lanes: Sequence[LaneState], share: float) -> None:
+    height = canvas.height
+    roomy, large = height >= 30, height >= 45
+    top = 2 + roomy
+    _progress(canvas, top, lanes, share)
+    top = _headline(canvas, top + len(lanes) + roomy, lanes) + large
+    lines = 5 if large else 2 if roomy else 1
+    meters = 5 if large else 4 if roomy else 3
+    lost = any(lost_work(lane) for lane in lanes)
+    log_top = height - 1 - lines
+    meters_top = log_top - 1 - roomy - lost - meters
+    width = canvas.width // len(lanes)
+    for i, lane in enumerate(lanes):
+        area = Area(i * width, top, width, meters_top - top)
+        title = f"{lane.name}  rows = workers, time {canvas.glyphs.play}"
+        title += f"  {text.span(lane.history.scale.column)} a column"
+        canvas.box(area, title, legend(lane.history, "blank idle  T trainer"))
+        canvas.put(area.x + 2, top, lane.name[: width - 4], Role.STRONG)
+        draw_raster(canvas, area.inside, lane.history)
+        _meters(canvas, Area(area.x + 1, meters_top, width - 2, meters), lane)
+        put_words(canvas, area.x + 1, meters_top + meters, lost_work(lane), width - 2)
+    _hit(canvas, log_top - 1, lanes)
+    entries = [(lane.name, entry) for lane in lanes for entry in lane.history.log.last(lines)]
+    log_lines(canvas, log_top, sorted(entries, key=lambda line: line[1].t)[-lines:])
+
+
+def _progress(canvas: Canvas, y: int, lanes: Sequence[LaneState], share: float) -> None:
+    """A bar for each lane: the leader's reaches its end with the race, the others' in proportion."""
+    most = max(done(lane) for lane in lanes) or 1
+    label = max(len(lane.name) for lane in lanes)
+    for row, lane in enumerate(lanes, y):
+        leads = done(lane) == most
+        canvas.put(1, row, lane.name.ljust(label), Role.LEAD if leads else Role.TEXT)
+        updates = text.count(lane.figures.updates, "update").rjust(14)
+        area = Area(label + 3, row, canvas.width - label - 4 - len(updates), 1)
+        bar(canvas, area, done(lane) / most * share, Role.BUSY if leads else Role.RUN)
+        canvas.right(canvas.width - 1, row, updates, Role.STRONG if leads else Role.TEXT)
+
+
+def _headline(canvas: Canvas, y: int, lanes: Sequence[LaneState]) -> int:
+    """The verdict, beside the lead in large digits where there is room; returns the row after it."""
+    ranked = sorted(lanes, key=done, reverse=True)
+    lead = done(ranked[0]) / done(ranked[1]) if len(ranked) > 1 and done(ranked[1]) else 1.0
+    if canvas.height < 30 or lead < _LEADS or canvas.glyphs is ASCII:
+        return _verdict(canvas, 1, y, lanes) + (canvas.height >= 30)
+    digits = f"{lead:.1f}x" if lead < 100 else f"{lead:.0f}x"
+    put, rows = (put_large, LARGE_ROWS) if canvas.height >= 45 else (put_small, SMALL_ROWS)
+    x = put(canvas, 2, y, digits, Role.LEAD)
+    end = _verdict(canvas, x + 2, y + rows // 2 - (rows == SMALL_ROWS), lanes)
+    return max(y + rows, end)
+
+
+def _verdict(canvas: Canvas, x: int, y: int, lanes: Sequence[LaneState]) -> int:
+    """Who is ahead and why, and below it the price; returns the row after it."""
+    for lane in lanes:
+        if lane.error is not None:
+            canvas.put(x, y, f"{lane.name} stopped: {lane.error}", Role.WARNING)
+            y += 1
+    ranked = sorted(lanes, key=done, reverse=True)
+    leader, others = ranked[0], ranked[1:]
+    why = (_why(others[-1] if others else leader), Role.TEXT)
+    lead = (ahead(leader, others), Role.LEAD)
+    costs = [("price:", Role.DIM), (leader.name, Role.STRONG), *price(leader)]
+    room = canvas.width - x - 1
+    fits = len(lead[0]) + 2 + len(why[0]) <= room
+    for line in ([lead, why], costs) if fits else ([lead], [why], costs):
+        put_words(canvas, x, y, line, room)
+        y += 1
+    return y
+
+
+def ahead(leader: LaneState, others: Sequence[LaneState]) -> str:
+    """By how much a lane leads."""
+    if not others or not done(leader):
+        return "no update yet" if others else f"{leader.name} runs alone"
+    parts = []
+    for lane in others:
+        if done(lane):
+            parts.append(f"{done(leader) / done(lane):.1f}x {lane.name}")
+        else:
+            parts.append(f"{lane.name} has none")
+    if len(others) == 1 and done(others[0]):
+        if done(leader) == done(others[0]):
+            return "neck and neck."
+        return f"{leader.name} is {done(leader) / done(others[0]):.1f}x ahead."
+    return f"{leader.name} leads: {', '.join(parts)}."
+
+
+def _why(lane: LaneState) -> str:
+    """What the last lane's workers did instead."""
+    seconds = lane.history.seconds
+    service = sum(seconds) or 1.0
+    idle = 1 - seconds[Role.RUN] / service
+    waited = lane.history.barrier.seconds
+    alone = f", {text.span(waited)} all waited for one" if waited >= lane.history.scale.column else ""
+    return f"{lane.name} workers idle {text.percent(idle)}{alone}."
+
+
+def _meters(canvas: Canvas, area: Area, lane: LaneState) -> None:
+    """How busy, how stale, how much is queued, one below the other."""
+    x, y, width, rows = area
+    workers, trainer = lane.busy()
+    staleness = lane.figures.staleness_figures()["mean"]
+    names = _NAMES if width >= 36 else _SHORT_NAMES
+    values = (
+        text.percent(workers),
+        text.percent(trainer),
+        text.number(staleness),
+        f"{lane.figures.depth:,}",
+        "",
+    )
+    start = x + max(len(name) for name in names) + 6
+    for row, (name, value) in enumerate(zip(names[:rows], values, strict=False), y):
+        canvas.put(x, row, name, Role.DIM)
+        canvas.right(start - 1, row, value, Role.STRONG)
+    room = Area(start, y, x + width - start - 1, 1)
+    bar(canvas, room, workers, Role.BUSY)
+    bar(canvas, room._replace(y=y + 1), trainer, Role.TRAINER)
+    staleness_bar(canvas, room._replace(y=y + 2), lane)
+    rates = lane.history.past.rates(room.width)
+    if rows > 3:
+        sparkline(canvas, start, y + 3, scaled(rates.queue(), 4.0), Role.TEXT)
+    if rows > 4:
+        sparkline(canvas, start, y + 4, rates.busy(), Role.BUSY)
+
+
+def _hit(canvas: Canvas, y: int, lanes: Sequence[LaneState]) -> None:
+    """What the last straggler that was injected cost each lane."""
+    latest = max((hit.t for lane in lanes for hit in lane.history.hits), default=None)
+    if latest is None:
+        return
+    hits = [next((hit for hit in reversed(lane.history.hits) if hit.t == latest), None) for lane in lanes]
+    factor = next(hit.factor for hit in hits if hit is not None)
+    episodes = {hit.episode for hit in hits if hit is not None}
+    which = f"episode {episodes.pop()}" if len(episodes) == 1 else "an episode each"
+    x = canvas.put(1, y, f"{text.clock(latest)} ", Role.DIM)
+    x = canvas.put(x, y, f"straggler x{factor:g}, {which}:", Role.MARK) + 2
+    words = [
+        (f"{lane.name} {_cost(lane, hit)}", Role.WARNING if _lost(lane, hit) else Role.STRONG)
+        for lane, hit in zip(lanes, hits, strict=True)
+    ]
+    put_words(canvas, x, y, words, width=canvas.width - x - 1)
+
+
+def _lost(lane: LaneState, hit: Hit | None) -> float:
+    return 0.0 if hit is None else lane.history.barrier.by_episode.get(hit.episode, 0.0)
+
+
+def _cost(lane: LaneState, hit: Hit | None) -> str:
+    """The time that everybody waited for the episode: what the straggler cost."""
+    if hit is None:
+        return "was not hit"
+    if hit.effect == "none":
+        return "had finished it"
+    if hit.episode >= lane.history.next_episode:
+        return "is not there yet"
+    still = " so far" if lane.history.crew.on(hit.episode) else ""
+    return f"lost {text.span(_lost(lane, hit))}{still}"

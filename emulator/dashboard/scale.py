@@ -1,0 +1,55 @@
+"""What is short, long and very long in a scenario, so that every lane is drawn to one scale."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from emulator.dashboard.text import nice_step
+from emulator.scenario import Scenario
+
+_DRAWS = 20_000
+_COLUMNS_A_ROUND = 12
+_COLUMNS_A_RUN = 180
+_STRAGGLER_PERCENT = 98
+_STRAGGLER_FACTOR = 3
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Lengths, in emulated seconds.
+
+    `median` and `tail` (the 99th percentile) are of an episode; `straggler` is the age at which an episode
+    is called one; `column` is what a column of a raster or a sparkline stands for.
+    """
+
+    median: float
+    tail: float
+    straggler: float
+    column: float
+
+
+def scale(scenarios: Sequence[Scenario]) -> Scale:
+    """The scale of lanes that are watched side by side.
+
+    A column is so long that a synchronous round, which lasts as long as the longest episode of a batch,
+    takes about a dozen and a few fit on the screen; or so short that the run fills the widest screen.
+    """
+    medians, tails, stragglers, rounds = [], [], [], []
+    for scenario in scenarios:
+        draws = scenario.rollout.episode_seconds.sampler(SeedSequence(0))(_DRAWS)
+        batch = scenario.trainer.batch_size
+        median, straggler, tail = (
+            float(value) for value in np.percentile(draws, [50, _STRAGGLER_PERCENT, 99])
+        )
+        longest = np.percentile(draws, 100 * 0.5 ** (1 / batch))
+        medians.append(median)
+        tails.append(tail)
+        stragglers.append(max(_STRAGGLER_FACTOR * median, straggler))
+        rounds.append(
+            float(longest) + scenario.trainer.update_seconds.median() + scenario.trainer.weight_sync_seconds
+        )
+    shortest = min(scenario.duration for scenario in scenarios)
+    column = min(max(rounds) / _COLUMNS_A_ROUND, shortest / _COLUMNS_A_RUN) or 1.0
+    return Scale(max(medians), max(tails), max(stragglers) or 1.0, nice_step(column))

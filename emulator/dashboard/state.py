@@ -1,0 +1,74 @@
+"""What a frame is drawn from: folded lanes, and how the clock is said to go."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from emulator.clock import Speed
+from emulator.dashboard.history import History
+from emulator.dashboard.scale import Scale
+from emulator.events import Event
+from emulator.metrics import Figures
+from emulator.scenario import Scenario
+
+
+@dataclass
+class LaneState:
+    """A lane as folded from its events. `error` says why it could not go on."""
+
+    scenario: Scenario
+    figures: Figures
+    history: History
+    error: str | None = None
+
+    def busy(self) -> tuple[float, float]:
+        """How busy workers and trainer were so far, as shares of their time."""
+        totals = self.history.totals()
+        return totals.busy / (totals.service or 1.0), totals.trainer / (totals.t or 1.0)
+
+    @classmethod
+    def fresh(cls, scenario: Scenario, scale: Scale) -> "LaneState":
+        """A lane of which nothing has been told yet."""
+        return cls(scenario, Figures(scenario), History(scenario, scale))
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Take in the next events, in their order."""
+        events = list(events)
+        self.figures.add(events)
+        self.history.add(events)
+
+    @property
+    def name(self) -> str:
+        """What the lane is called in a frame."""
+        return (self.scenario.lane or self.scenario.strategy.kind.replace("_", " ")).upper()
+
+    @property
+    def limit(self) -> float | None:
+        """The most versions of lag that the strategy allows; None if it sets no limit."""
+        value = getattr(self.scenario.strategy, "max_staleness", None)
+        return None if value is None else float(value)
+
+
+@dataclass(frozen=True)
+class ClockReading:
+    """What a frame says about the clock: emulated time, the speed asked for and the one achieved lately."""
+
+    t: float
+    asked: Speed
+    achieved: float | None = None
+    paused: bool = False
+    frames: float | None = None
+    """Frames a second, where they are fewer than asked for."""
+
+
+@dataclass(frozen=True)
+class Looking:
+    """What a person chose to look at: which lane of a race, its workers as a raster, the help.
+
+    `notice` takes the place of the keys; without `keys` neither is there.
+    """
+
+    zoom: int | None = None
+    raster: bool = False
+    help: bool = False
+    notice: str | None = None
+    keys: bool = True

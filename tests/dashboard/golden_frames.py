@@ -1,0 +1,99 @@
+"""Golden frames: ``python -m tests.dashboard.golden_frames`` draws them anew, to be looked at and kept."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from emulator.dashboard.canvas import Canvas
+from emulator.dashboard.frame import draw
+from emulator.dashboard.state import ClockReading, LaneState, Looking
+from emulator.dashboard.still import fold
+from emulator.dashboard.theme import ASCII, UNICODE, Glyphs
+from tests.dashboard.scenarios import long_tail
+
+FOLDER = Path(__file__).parent / "golden"
+
+SIZES = ((80, 24), (100, 30), (200, 50))
+
+HAPPENINGS = [
+    {"at": 600, "crash": {"workers": [7], "restart_seconds": 90}},
+    {"at": 900, "straggler": {"worker": 25, "factor": 8}},
+]
+
+LANES = [
+    {"name": "sync", "strategy": {"kind": "synchronous"}},
+    {"name": "one step off", "strategy": {"kind": "one_step_off"}},
+    {"name": "capped", "strategy": {"kind": "asynchronous", "max_staleness": 1, "enforce": "drop"}},
+    {"name": "gated", "strategy": {"kind": "asynchronous", "max_staleness": 1}},
+    {"name": "async", "strategy": {"kind": "asynchronous"}},
+]
+
+
+@cache
+def run(workers: int = 64, at: float = 1000.0) -> list[LaneState]:
+    """An asynchronous run as it stands at `at`."""
+    return fold([long_tail(workers, at + 100, events=HAPPENINGS if at > 900 else [])], at)
+
+
+@cache
+def limited() -> list[LaneState]:
+    """A run with a limit of staleness, sandboxes that are too few, and pushes that freeze."""
+    strategy = {"kind": "asynchronous", "max_staleness": 2, "weight_sync": "pause"}
+    trainer = {"batch_size": 32, "update_seconds": 10, "weight_sync_seconds": 5}
+    environment = {"sandboxes": 48, "reset_seconds": 10}
+    scenario = long_tail(64, 1100, strategy=strategy, trainer=trainer, environment=environment)
+    return fold([scenario], 1000)
+
+
+@cache
+def race(lanes: int = 2) -> list[LaneState]:
+    """A race as it stands after 1000 seconds."""
+    scenario = long_tail(64, 1800, events=HAPPENINGS)
+    if lanes > 2:
+        scenario = long_tail(64, 1800, lanes=LANES[:lanes])
+    return fold(scenario.lane_scenarios(), 1000)
+
+
+def frame(
+    lanes: Sequence[LaneState],
+    size: tuple[int, int],
+    looking: Looking | None = None,
+    glyphs: Glyphs = UNICODE,
+) -> Canvas:
+    """A frame of lanes at the time they stand at."""
+    return draw(lanes, ClockReading(lanes[0].history.t, 60.0, 59.9), size, looking, glyphs)
+
+
+def frames() -> Iterator[tuple[str, Callable[[], Canvas]]]:
+    """All golden frames, by name."""
+    for size in SIZES:
+        at = f"{size[0]}x{size[1]}"
+        yield f"run-{at}", lambda size=size: frame(run(), size)
+        yield f"raster-{at}", lambda size=size: frame(race(), size, Looking(zoom=0, raster=True))
+        yield f"race-{at}", lambda size=size: frame(race(), size)
+        yield f"lanes-4-{at}", lambda size=size: frame(race(4), size)
+    medium = (100, 30)
+    yield "race-60x12", lambda: frame(race(), (60, 12))
+    yield "run-60x12", lambda: frame(run(), (60, 12))
+    yield "run-20x5", lambda: frame(run(), (20, 5))
+    yield "lanes-5-100x30", lambda: frame(race(5), medium)
+    yield "limited-100x30", lambda: frame(limited(), medium)
+    yield "workers-256-100x30", lambda: frame(run(256), medium)
+    yield "workers-1024-200x50", lambda: frame(run(1024, 200.0), (200, 50))
+    yield "workers-10000-100x30", lambda: frame(run(10_000, 40.0), medium)
+    yield "help-80x24", lambda: frame(run(), (80, 24), Looking(help=True))
+    yield "ascii-run-100x30", lambda: frame(run(), medium, glyphs=ASCII)
+    yield "ascii-race-100x30", lambda: frame(race(), medium, glyphs=ASCII)
+    yield "stopped-100x30", lambda: frame([replace(race()[0], error="nothing can happen"), race()[1]], medium)
+
+
+def main() -> None:
+    """Draw all of them into their files."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, draw_it in frames():
+        (FOLDER / f"{name}.txt").write_text(draw_it().plain(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""The fold of events into what views draw: its totals are those of the figures, whatever happens."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from emulator import events as ev
+from emulator.dashboard.history import History
+from emulator.dashboard.past import Totals
+from emulator.dashboard.scale import Scale, scale
+from emulator.dashboard.still import fold
+from emulator.dashboard.theme import Role
+from emulator.metrics import Figures
+from emulator.runner import run_lanes
+from emulator.scenario import Scenario
+from tests.dashboard.scenarios import long_tail
+from tests.scenarios import scenarios
+
+FOUR = Scale(median=20.0, tail=20.0, straggler=60.0, column=10.0)
+
+
+def four_workers(kind: str, **changes: object) -> Scenario:
+    """Four workers whose episodes take 20 s each, in batches of four, with updates of 10 s."""
+    return Scenario.model_validate(
+        {
+            "duration": 400,
+            "rollout": {"workers": 4, "episode_seconds": 20},
+            "trainer": {"batch_size": 4, "update_seconds": 10},
+            "strategy": {"kind": kind},
+            **changes,
+        }
+    )
+
+
+@given(scenarios())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_totals_are_those_of_the_figures(scenario: Scenario) -> None:
+    history, events = History(scenario, scale([scenario])), list[ev.Event]()
+    run = run_lanes([scenario], speed="max", sinks=[[history.add, events.extend]])[0]
+    t = run.result["emulated_seconds"]
+    history.advance(t)
+    figures = Figures(scenario)
+    figures.add(events)
+    seconds = figures.worker_seconds(t)
+    for states, names in (
+        ((Role.RUN,), ("generating",)),
+        ((Role.IDLE,), ("waiting",)),
+        ((Role.GATED,), ("gated",)),
+        ((Role.BLOCKED,), ("blocked",)),
+        ((Role.WEIGHTS,), ("overhead", "frozen")),
+        ((Role.DOWN,), ("down",)),
+    ):
+        counted = sum(history.seconds[state] for state in states)
+        assert counted == pytest.approx(sum(seconds[name] for name in names), abs=1e-6), names
+    trainer, totals = figures.trainer_seconds(t), history.totals()
+    assert totals.trainer == pytest.approx(trainer["updating"] + trainer["pushing"], abs=1e-6)
+    assert totals.queue == pytest.approx((run.result["queue"]["mean"] or 0.0) * t, abs=1e-6)
+    assert totals.trained == run.result["episodes"]["trained"]
+    assert history.crew.up == sum(worker.state != "down" for worker in figures.workers.values())
+
+
+def test_time_that_nobody_looks_at_leaves_the_same_columns_as_time_that_is_watched() -> None:
+    scenario = long_tail(duration=600)
+    events = list[ev.Event]()
+    run_lanes([scenario], speed="max", sinks=[[events.extend]])
+    once, watched = (History(scenario, scale([scenario])) for _ in range(2))
+    once.add(events)
+    once.advance(600)
+    for event in events:
+        watched.advance((watched.t + event.t) / 2)
+        watched.advance(event.t)
+        watched.add([event])
+    watched.advance(600)
+    assert [column.states for column in once.past.columns] == [c.states for c in watched.past.columns]
+    assert list(once.totals()) == pytest.approx(list(watched.totals()))
+    assert once.log.last(10) == watched.log.last(10)
+
+
+def test_a_synchronous_lane_loses_the_time_in_which_all_wait_for_one_an_asynchronous_none() -> None:
+    straggler = {"at": 5, "straggler": {"episode": 1, "factor": 8}}
+    synchronous, asynchronous = (
+        fold([four_workers(kind, events=[straggler])], 400)[0].history
+        for kind in ("synchronous", "asynchronous")
+    )
+    # The other three finish at 20, the straggler at 160.
+    assert synchronous.barrier.by_episode == {1: 140.0}
+    assert synchronous.barrier.seconds == 140.0
+    assert "all waited 2m20s for w001 (episode 1)" in [entry.text for entry in synchronous.log.entries]
+    assert asynchronous.barrier.by_episode == {}
+    assert asynchronous.barrier.seconds == 0.0
+
+
+def test_one_step_off_loses_only_what_the_update_does_not_hide() -> None:
+    straggler = {"at": 25, "straggler": {"episode": 5, "factor": 2}}
+    (lane,) = fold([four_workers("one_step_off", events=[straggler])], 100)
+    # Its batch is generated from 20 on, all but the straggler until 40, that until 60; the update ends at 30.
+    assert lane.history.barrier.by_episode == {5: 20.0}
+
+
+def test_a_worker_is_a_straggler_when_it_is_old_or_made_one_or_when_all_wait_for_it() -> None:
+    history = History(four_workers("synchronous"), FOUR)
+    history.add([ev.Start(0.0, w, w, w, 0, 20.0) for w in range(4)])
+    history.advance(10.0)
+    assert history.states().tolist() == [Role.RUN_2] * 4
+    history.add([ev.Inject(10.0, {"straggler": {"episode": 2, "factor": 8}})])
+    assert history.states().tolist() == [Role.RUN_2, Role.RUN_2, Role.STRAGGLER, Role.RUN_2]
+    history.add([ev.Finish(20.0, 2, 2), ev.Finish(20.0, 3, 3)])
+    assert history.states().tolist() == [Role.RUN_4, Role.RUN_4, Role.IDLE, Role.IDLE]
+    history.add([ev.Finish(21.0, 0, 0)])
+    assert history.states().tolist() == [Role.IDLE, Role.STRAGGLER, Role.IDLE, Role.IDLE]
+    history.add([ev.Start(21.0, w, w + 4, w, 0, 20.0) for w in (0, 2, 3)])
+    assert history.states().tolist() == [Role.RUN, Role.RUN_4, Role.RUN, Role.RUN]
+    history.advance(60.0)
+    assert history.states().tolist() == [Role.RUN_4, Role.STRAGGLER, Role.RUN_4, Role.RUN_4]
+
+
+def test_a_freeze_shows_every_worker_that_is_up_waiting_for_weights() -> None:
+    history = History(four_workers("asynchronous"), FOUR)
+    history.add([ev.Start(0.0, w, w, w, 0, 20.0) for w in (0, 1)])
+    history.add([ev.Down(1.0, 3), ev.Push(2.0, True)])
+    assert history.states().tolist() == [Role.WEIGHTS, Role.WEIGHTS, Role.WEIGHTS, Role.DOWN]
+    history.add([ev.Publish(4.0, 1)])
+    assert history.states().tolist() == [Role.RUN, Role.RUN, Role.IDLE, Role.DOWN]
+
+
+def test_columns_are_bounded_and_rates_are_those_of_each_column() -> None:
+    history = History(four_workers("synchronous"), FOUR)
+    history.advance(10_000.0)
+    assert len(history.past.columns) == 512
+    assert history.past.closed == 999
+    rates = history.past.rates(3)
+    assert rates.busy() == [0.0, 0.0, 0.0]
+    assert rates.staleness() == [None, None, None]
+    (lane,) = fold([four_workers("synchronous")], 31)
+    assert lane.history.scale.column == 5.0
+    assert lane.history.past.rates(100).ends[0][0] == Totals()
+
+
+def test_an_episode_is_as_old_as_its_attempt_and_not_as_its_wait_for_a_sandbox() -> None:
+    history = History(four_workers("asynchronous"), FOUR)
+    history.add([ev.Start(0.0, 0, 0, 0, 0, 20.0), ev.Blocked(0.0, 0, "sandbox"), ev.Generate(100.0, 0)])
+    history.advance(105.0)
+    assert np.isclose(history.ages()[0], 5.0)

@@ -1,0 +1,205 @@
+"""The dashboard on a real terminal: driven with keys in tmux, and the terminal restored however it ends."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+if shutil.which("tmux") is None:
+    pytest.skip("tmux is not installed", allow_module_level=True)
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 10.0
+PROGRAM = f"{sys.executable} -m tests.dashboard.program"
+
+# One terminal for each test, all started at once: starting Python takes most of the time.
+STARTED = {
+    "drive": "race 60",
+    "keep": "run 60",
+    "quit": "run 60",
+    "int": "run 60",
+    "term": "race max",
+    "hup": "run 60",
+    "crash": "run 60 crash",
+    "end": "run max short",
+    "stop": "run 60",
+}
+
+
+def eventually(condition: Callable[[], bool], what: Callable[[], str]) -> None:
+    """Wait until a condition holds."""
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < until, f"it never came to this: {what()}"
+        time.sleep(0.02)
+
+
+class Pane:
+    """A terminal in tmux, of 100 columns and 30 rows at first."""
+
+    def __init__(self, tmux: "Tmux", name: str) -> None:
+        self._tmux = tmux
+        self._name = name
+        self.pid_file = tmux.folder / f"{name}.pid"
+
+    def press(self, *keys: str) -> None:
+        self._tmux("send-keys", "-t", self._name, *keys)
+
+    def screen(self) -> str:
+        return self._tmux("capture-pane", "-p", "-t", self._name)
+
+    def shows(self, text: str) -> None:
+        eventually(lambda: text in self.screen(), lambda: f"{text!r} on\n{self.screen()}")
+
+    def shows_no(self, text: str) -> None:
+        eventually(lambda: text not in self.screen(), lambda: f"no {text!r} on\n{self.screen()}")
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._tmux("resize-window", "-t", self._name, "-x", str(columns), "-y", str(rows))
+
+    @property
+    def state(self) -> str:
+        """Whether it is on the other screen, and whether the cursor is shown."""
+        return self._tmux("display", "-p", "-t", self._name, "#{alternate_on} #{cursor_flag}").strip()
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(int(self.pid_file.read_text()), number)
+
+    def is_restored(self) -> None:
+        eventually(lambda: self.state == "0 1", lambda: "the terminal is restored")
+        self.shows("tty icanon echo")
+
+
+class Tmux:
+    """A tmux server of our own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, *arguments: str) -> str:
+        command = ["tmux", "-S", str(self.folder / "socket"), "-f", os.devnull, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def panes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pane]]:
+    folder = tmp_path_factory.mktemp("tmux")
+    tmux = Tmux(folder)
+    panes = {}
+    for name, arguments in STARTED.items():
+        pane = panes[name] = Pane(tmux, name)
+        run = f"cd {ROOT}; trap : INT; sh -c 'echo $$ > {pane.pid_file}; exec {PROGRAM} {arguments}'"
+        modes = "stty -a | grep -qE '(^| )-(icanon|echo)( |;|$)' || echo tty icanon echo"
+        shell = ["sh", "-c", f"{run}; {modes}; exec sleep 1000"]
+        if name == "stop":
+            shell = ["env", f"HISTFILE={os.devnull}", "PS1=ready> ", "bash", "--norc"]
+        size = ["-x", "100", "-y", "30"]
+        tmux("new-session", "-d", "-s", name, *size, "-c", str(folder), *shell)
+        if name == "stop":
+            pane.shows("ready>")
+            pane.press(f"cd {ROOT}; {PROGRAM} {arguments}", "Enter")
+    yield panes
+    tmux("kill-server")
+
+
+def watching(pane: Pane) -> Pane:
+    """The pane, once it shows frames in which time goes by."""
+    eventually(lambda: pane.state == "1 0", lambda: "the dashboard is on the other screen")
+    pane.shows("updates")
+    return pane
+
+
+def test_keys_pause_change_the_speed_inject_zoom_and_export(panes: dict[str, Pane], tmp_path: Path) -> None:
+    pane = watching(panes["drive"])
+    pane.press("Space")
+    pane.shows("paused")
+    pane.press("Space")
+    pane.shows_no("paused")
+    pane.press("+")
+    pane.shows("▶ 120x")
+    pane.press("s")
+    pane.shows("straggler: episode")
+    pane.shows("SYNC lost")
+    pane.press("1")
+    pane.shows("workers: fill = episode age / p50")
+    pane.press("g")
+    pane.shows("rows = workers, time")
+    pane.press("?")
+    pane.shows("any key goes on")
+    pane.shows("paused")
+    pane.press("q")
+    pane.shows_no("any key goes on")
+    pane.shows_no("paused")
+    pane.press("q")
+    pane.is_restored()
+
+
+def test_resizing_redraws_the_whole_screen(panes: dict[str, Pane]) -> None:
+    pane = watching(panes["keep"])
+    for columns, rows in ((200, 50), (80, 24), (60, 12)):
+        pane.resize(columns, rows)
+        time_at = f"/ 27:46:40\n{'━' * columns}" if rows >= 24 else "/ 27:46:40\n workers"
+        pane.shows(time_at)
+        pane.shows("q quit")
+        assert len(pane.screen().splitlines()) <= rows
+    pane.signal(signal.SIGTERM)
+    pane.is_restored()
+
+
+def test_quitting_ends_with_the_summary_on_the_normal_screen(panes: dict[str, Pane]) -> None:
+    pane = watching(panes["quit"])
+    pane.press("q")
+    pane.is_restored()
+    pane.shows("interrupted: True")
+
+
+def test_ctrl_c_restores_the_terminal(panes: dict[str, Pane]) -> None:
+    pane = watching(panes["int"])
+    pane.press("C-c")
+    pane.is_restored()
+    pane.shows("interrupted: True")
+
+
+@pytest.mark.parametrize("name", ["term", "hup"])
+def test_a_signal_that_ends_it_restores_the_terminal(panes: dict[str, Pane], name: str) -> None:
+    pane = watching(panes[name])
+    pane.signal(signal.Signals[f"SIG{name.upper()}"])
+    pane.is_restored()
+    pane.shows("interrupted: True")
+
+
+def test_a_frame_that_fails_shows_its_traceback_on_the_normal_screen(panes: dict[str, Pane]) -> None:
+    pane = panes["crash"]
+    pane.shows("ZeroDivisionError: the third frame fails")
+    pane.is_restored()
+
+
+def test_the_last_frame_stays_until_a_key(panes: dict[str, Pane]) -> None:
+    pane = watching(panes["end"])
+    pane.shows("the run is over: any key for the summary")
+    pane.shows("00:05:00 / 00:05:00")
+    pane.press("g")
+    pane.shows("rows = workers, time")
+    pane.press("Enter")
+    pane.is_restored()
+    pane.shows("ended after 300 s, interrupted: False")
+
+
+def test_a_stopped_run_gives_the_terminal_back_and_takes_it_again(panes: dict[str, Pane]) -> None:
+    pane = watching(panes["stop"])
+    pane.press("C-z")
+    eventually(lambda: pane.state == "0 1", lambda: "the terminal is restored")
+    pane.shows("Stopped")
+    pane.press("stty -a | grep -oE '(^| )-?(icanon)'", "Enter")
+    pane.shows("\n icanon")
+    pane.press("fg", "Enter")
+    watching(pane)
+    pane.press("q")
+    eventually(lambda: pane.state == "0 1", lambda: "the terminal is restored")
+    pane.shows("interrupted: True")
