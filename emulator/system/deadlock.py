@@ -9,32 +9,39 @@ if TYPE_CHECKING:
 
 def explain(lane: "Lane") -> str:
     """One sentence on who waits for what in a lane in which no timer is set."""
-    batch = lane.scenario.trainer.batch_size
-    size = lane.scenario.rollout.group_size
-    parts = []
-    if lane.trainer.free:
-        wanted = f"{batch} finished episodes" if size == 1 else f"{batch // size} complete groups of {size}"
-        there = lane.queue.qsize() if size == 1 else len(lane.queue.complete)
-        held = sum(worker.held is not None for worker in lane.workforce.workers.values())
-        of = f" and {held} are held by workers that find it full" if held else ""
-        parts.append(f"the trainer waits for {wanted}, and {there} are in the queue{of}")
-    else:
-        parts.append("the trainer waits for the round that is generated")
-    parts += [f"{count} {what}" for what, count in _waiting_workers(lane).items()]
+    parts = [_trainer(lane)]
+    parts += [f"{_count(number, 'worker')} {reason}" for reason, number in _waiting_workers(lane).items()]
     if not lane.workforce.workers:
         parts.append("no workers are left")
     return "; ".join(parts) + "; nothing that is running can change that"
+
+
+def _trainer(lane: "Lane") -> str:
+    if not lane.trainer.free:
+        return "the trainer waits for the round that is generated"
+    size = lane.scenario.rollout.group_size
+    there = f"the queue holds {_count(lane.queue.qsize(), 'episode')}"
+    if size == 1:
+        return (
+            f"the trainer waits for {_count(lane.scenario.trainer.batch_size, 'finished episode')}, {there}"
+        )
+    wanted = f"{_count(lane.strategy.batch_groups, 'complete group')} of {size}"
+    return f"the trainer waits for {wanted}, {there}, {_count(len(lane.queue.complete), 'complete group')} among them"
 
 
 def _waiting_workers(lane: "Lane") -> Counter[str]:
     reasons: Counter[str] = Counter()
     for worker in lane.workforce.workers.values():
         if worker.held is not None:
-            reasons["workers wait for room in the queue"] += 1
+            reasons["with a finished episode for which the queue has no room"] += 1
         elif worker.in_sandbox_line:
-            reasons["workers wait for a sandbox"] += 1
+            reasons["in line for a sandbox"] += 1
         elif worker.gated:
-            reasons["workers wait at the staleness gate for a publication"] += 1
+            reasons["at the staleness gate until a publication"] += 1
         else:
-            reasons["workers wait for the next round"] += 1
+            reasons["free until the next round"] += 1
     return reasons
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -41,7 +41,7 @@ def test_all_workers_are_removed() -> None:
     error = deadlock(events=[{"at": 12, **ALL_LEAVE}])
     # Six episodes finish, three at 5 and three at 10; updates on them from 5 to 9, 10 to 14 and 14 to 18.
     assert str(error) == (
-        "deadlock at 18 s: the trainer waits for 2 finished episodes, and 0 are in the queue; "
+        "deadlock at 18 s: the trainer waits for 2 finished episodes, the queue holds 0 episodes; "
         f"no workers are left{END}"
     )
     assert error.run is not None
@@ -51,7 +51,7 @@ def test_all_workers_are_removed() -> None:
 def test_all_workers_are_removed_before_the_first_start() -> None:
     error = deadlock("synchronous", events=[{"at": 0, **ALL_LEAVE}])
     assert str(error) == (
-        "deadlock at 0 s: the trainer waits for 2 finished episodes, and 0 are in the queue; "
+        "deadlock at 0 s: the trainer waits for 2 finished episodes, the queue holds 0 episodes; "
         f"no workers are left{END}"
     )
 
@@ -70,8 +70,9 @@ def test_a_queue_too_small_for_groups_that_come_in_pieces() -> None:
     slow = [{"at": 0, "straggler": {"episode": number, "factor": 10}} for number in (0, 2, 4)]
     error = deadlock(rollout={"workers": 6, "group_size": 2, "queue_capacity": 4}, batch=4, events=slow)
     assert str(error) == (
-        "deadlock at 50 s: the trainer waits for 2 complete groups of 2, and 0 are in the queue and 6 are "
-        f"held by workers that find it full; 6 workers wait for room in the queue{END}"
+        "deadlock at 50 s: the trainer waits for 2 complete groups of 2, the queue holds 4 episodes, "
+        "0 complete groups among them; 6 workers with a finished episode for which the queue has no room"
+        f"{END}"
     )
 
 
@@ -84,9 +85,9 @@ def test_workers_wait_at_a_gate_for_a_publication_that_never_comes() -> None:
         events=[{"at": 0, "straggler": {"episode": number, "factor": 2}} for number in (0, 4)],
     )
     assert str(error) == (
-        "deadlock at 10 s: the trainer waits for 1 complete groups of 4, and 0 are in the queue and 4 are "
-        "held by workers that find it full; 4 workers wait for room in the queue; 6 workers wait at the "
-        f"staleness gate for a publication{END}"
+        "deadlock at 10 s: the trainer waits for 1 complete group of 4, the queue holds 4 episodes, "
+        "0 complete groups among them; 4 workers with a finished episode for which the queue has no room; "
+        f"6 workers at the staleness gate until a publication{END}"
     )
 
 
