@@ -81,7 +81,7 @@ def frames() -> Iterator[tuple[str, Callable[[], Canvas]]]:
     yield "limited-100x30", lambda: frame(limited(), medium)
     yield "workers-256-100x30", lambda: frame(run(256), medium)
     yield "workers-1024-200x50", lambda: frame(run(1024, 200.0), (200, 50))
-    yield "workers-10000-100x30", lambda: frame(run(10_000, 40.0), medium)
+    yield "workers-10000-100x30", lambda: frame(run(10_000, 20.0), medium)
     yield "help-80x24", lambda: frame(run(), (80, 24), Looking(help=True))
     yield "ascii-run-100x30", lambda: frame(run(), medium, glyphs=ASCII)
     yield "ascii-race-100x30", lambda: frame(race(), medium, glyphs=ASCII)

@@ -51,7 +51,7 @@ def test_a_frame_depends_on_what_is_folded_and_on_nothing_else() -> None:
     assert rows == draw([piecemeal], clock, (100, 30)).rows()
 
 
-@pytest.mark.parametrize("width", range(1, 130, 7))
+@pytest.mark.parametrize("width", range(1, 130, 16))
 @pytest.mark.parametrize("height", [1, 2, 5, 23, 24, 31, 60])
 def test_a_frame_of_any_size_can_be_drawn(width: int, height: int) -> None:
     for lanes in (run(), race(), race(5)):

@@ -118,7 +118,7 @@ async def fiddle(session: Session, fake: FakeTerminal) -> None:
 
 @pytest.mark.parametrize("speed", [3600.0, "max"])
 def test_the_trace_is_the_same_with_the_dashboard_on_off_resized_and_at_any_frame_rate(speed: Any) -> None:
-    lanes = long_tail(64, 700).lane_scenarios()
+    lanes = long_tail(64, 450).lane_scenarios()
     traces = [run.trace_sha256 for run in run_lanes(lanes, speed="max")]
     for options in (
         {},
