@@ -152,14 +152,20 @@ class Book:
             if group.finished:
                 freed += self.drop(group, "group")
             self._abort_paused(group, cause)
-        return freed + self._abort_running(groups, cause) if groups else freed
+        if groups:
+            freed += self._abort_running(groups, cause)
+        for group in groups:
+            group.dissolve()
+        return freed
 
     def drop(self, group: Group, cause: str) -> list["Worker"]:
         """Discard the finished members of a group; returns the workers that held any for want of room."""
         self.accounts.dropped += len(group.finished)
         self._lane.emit(ev.Drop(self._lane.now, [episode.number for episode in group.finished], cause))
         self._lane.queue.take(group)
-        return self._lane.workforce.relieve(group)
+        freed = self._lane.workforce.relieve(group)
+        group.dissolve()
+        return freed
 
     # -- rounds -------------------------------------------------------------------------------------
 

@@ -52,6 +52,14 @@ class Group:
         self.lost_members += 1
         self.members.remove(episode)
 
+    def dissolve(self) -> None:
+        """Let go of the members: it is trained or lost.
+
+        Else group and members would refer to each other, and only the cyclic garbage collector free them.
+        """
+        self.members.clear()
+        self.finished.clear()
+
     def oldest_version(self) -> int:
         """The oldest version that generated any of what makes the group: what finished, once complete."""
         members = self.finished if self.complete else self.members

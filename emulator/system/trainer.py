@@ -62,6 +62,7 @@ class Trainer:
         lane.emit(ev.Update(lane.now, self._update, episodes))
         for group in groups:
             lane.queue.take(group)
+            group.dissolve()
         lane.workforce.hand_over_held()
         self._sleep(self._next_update_seconds())
         if lane.strategy.generates_while_training:
