@@ -15,14 +15,18 @@ from emulator.version import __version__
 if TYPE_CHECKING:
     from emulator.api import race, run
     from emulator.clock import ClockStatistics
-    from emulator.errors import DeadlockError, EmulatorError, RunError, ScenarioError
+    from emulator.errors import DeadlockError, EmulatorError, RecordingError, RunError, ScenarioError
+    from emulator.recording import RecordedLane, Recording, load_scenario, read_recording
     from emulator.runner import Run
-    from emulator.scenario import Scenario, load_scenario
+    from emulator.scenario import Scenario
 
 __all__ = [
     "ClockStatistics",
     "DeadlockError",
     "EmulatorError",
+    "RecordedLane",
+    "Recording",
+    "RecordingError",
     "Run",
     "RunError",
     "Scenario",
@@ -30,6 +34,7 @@ __all__ = [
     "__version__",
     "load_scenario",
     "race",
+    "read_recording",
     "run",
 ]
 
@@ -37,12 +42,16 @@ _HOMES = {
     "ClockStatistics": "clock",
     "DeadlockError": "errors",
     "EmulatorError": "errors",
+    "RecordedLane": "recording",
+    "Recording": "recording",
+    "RecordingError": "errors",
     "Run": "runner",
     "RunError": "errors",
     "Scenario": "scenario",
     "ScenarioError": "errors",
-    "load_scenario": "scenario",
+    "load_scenario": "recording",
     "race": "api",
+    "read_recording": "recording",
     "run": "api",
 }
 

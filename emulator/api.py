@@ -1,9 +1,11 @@
 """The public functions: a scenario in, what came of it out."""
 
+import os
 from collections.abc import Sequence
 
 from emulator.clock import Speed
 from emulator.errors import Problem, ScenarioError
+from emulator.recording.writing import Recorder
 from emulator.runner import EventSink, Run, Watcher, run_lanes, watch_nothing
 from emulator.scenario import Scenario
 
@@ -15,16 +17,23 @@ def run(
     seed: int | None = None,
     watch: Watcher = watch_nothing,
     sinks: Sequence[EventSink] = (),
+    record: str | os.PathLike[str] | None = None,
+    keep_events: bool = False,
 ) -> Run:
     """Run one scenario, without its lanes, and block until it is over.
 
     `speed` (emulated seconds per wall second, or ``"max"``) and `seed` are the scenario's unless given.
-    Each of `sinks` is given the events, block by block, as they happen.
+    Each of `sinks` is given the events, block by block, as they happen. `record` is the file (``.jsonl`` or
+    ``.jsonl.gz``) that a recording is written to as the run goes. `keep_events` is for `Run.events` and
+    `Run.episodes`; a million events take about 200 MB.
 
     Raises RunError if the run cannot go on (DeadlockError if nothing can happen any more); its `run` has
-    what happened until then.
+    what happened until then. Raises RecordingError before the run if `record` cannot be written; if it could
+    not be written to the end, after it, and its `runs` has what happened.
     """
-    outcome = run_lanes([_with_seed(scenario, seed)], speed=speed, watch=watch, sinks=[sinks])[0]
+    base = _with_seed(scenario, seed)
+    recorder = None if record is None else Recorder(record, base)
+    (outcome,) = _run([base], recorder, speed=speed, watch=watch, sinks=[sinks], keep_events=keep_events)
     if outcome.error is not None:
         outcome.error.run = outcome
         raise outcome.error
@@ -38,12 +47,16 @@ def race(
     seed: int | None = None,
     watch: Watcher = watch_nothing,
     sinks: Sequence[Sequence[EventSink]] = (),
+    record: str | os.PathLike[str] | None = None,
+    keep_events: bool = False,
 ) -> list[Run]:
     """Run the lanes of a scenario side by side on one clock, on the same episodes; one `Run` a lane.
 
-    A lane that cannot go on ends alone, with its `error` set. Raises ScenarioError if there are no lanes.
+    A lane that cannot go on ends alone, with its `error` set. `record` and `keep_events` are as in `run`.
+    Raises ScenarioError if there are no lanes, and RecordingError as `run` does.
     """
-    lanes = _with_seed(scenario, seed).lane_scenarios()
+    base = _with_seed(scenario, seed)
+    lanes = base.lane_scenarios()
     if not lanes:
         raise ScenarioError(
             [
@@ -57,7 +70,35 @@ def race(
                 )
             ]
         )
-    return run_lanes(lanes, speed=speed, watch=watch, sinks=sinks)
+    names = [lane.name for lane in base.lanes]
+    recorder = None if record is None else Recorder(record, base, names)
+    return _run(lanes, recorder, speed=speed, watch=watch, sinks=sinks, keep_events=keep_events)
+
+
+def _run(
+    lanes: Sequence[Scenario],
+    recorder: Recorder | None,
+    *,
+    speed: Speed | None,
+    watch: Watcher,
+    sinks: Sequence[Sequence[EventSink]],
+    keep_events: bool,
+) -> list[Run]:
+    if recorder is None:
+        return run_lanes(lanes, speed=speed, watch=watch, sinks=sinks, keep_events=keep_events)
+    with recorder:
+        runs = run_lanes(
+            lanes,
+            speed=speed,
+            watch=[recorder.watch, watch],
+            sinks=sinks,
+            line_sinks=recorder.line_sinks,
+            keep_events=keep_events,
+        )
+    if recorder.error is not None:
+        recorder.error.runs = tuple(runs)
+        raise recorder.error
+    return runs
 
 
 def _with_seed(scenario: Scenario, seed: int | None) -> Scenario:

@@ -46,6 +46,19 @@ class ScenarioError(EmulatorError, ValueError):
         return "\n".join(str(problem) for problem in self.problems)
 
 
+class RecordingError(EmulatorError, ValueError):
+    """A recording cannot be read or written; `runs` is what a run came to that could not be recorded."""
+
+    runs: "tuple[Run, ...]" = ()
+
+
+class EventsNotKeptError(EmulatorError, LookupError):
+    """A run was not asked to keep its events."""
+
+    def __init__(self) -> None:
+        super().__init__("the events of this run were not kept; run it with keep_events=True")
+
+
 class RunError(EmulatorError):
     """A run could not go on; `run` is what happened until then (an `emulator.Run`)."""
 

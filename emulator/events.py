@@ -279,13 +279,14 @@ class TraceHash:
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
 
-    def add(self, events: Iterable[Event]) -> None:
-        """Take the next events in."""
+    def add(self, events: Iterable[Event]) -> bytes:
+        """Take the next events in; returns their lines, each with its newline."""
         encoders = _ENCODERS
         lines = [encoders[type(event)](event) for event in events]
-        if lines:
-            lines.append("")
-            self._digest.update("\n".join(lines).encode())
+        lines.append("")
+        text = "\n".join(lines).encode()
+        self._digest.update(text)
+        return text
 
     def hexdigest(self) -> str:
         """The hash of all events so far, in hex."""

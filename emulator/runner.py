@@ -7,16 +7,21 @@ an injection.
 
 import asyncio
 import gc
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
+from itertools import zip_longest
 from typing import Any
 
 import anyio
+import numpy as np
+from numpy.typing import NDArray
 
 from emulator.clock import ClockStatistics, EmulatedLoop, Speed
-from emulator.errors import RunError
+from emulator.episodes import episode_table
+from emulator.errors import EventsNotKeptError, RunError
 from emulator.events import Event, TraceHash
 from emulator.metrics import Figures
 from emulator.scenario import Scenario
@@ -32,6 +37,9 @@ _BLOCK = 4096  # events that are folded and hashed in one go
 EventSink = Callable[[Sequence[Event]], None]
 """Takes the next events of a lane, in order."""
 
+LineSink = Callable[[Sequence[Event], bytes], None]
+"""Takes the next events of a lane, in order, and their lines in the trace, each with its newline."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -39,6 +47,7 @@ class Run:
 
     `result` holds what the JSON output calls ``result``, until the end or until where the run was cut short.
     `error` says why it could not go on; `interrupted` that a person ended it. `name` is a lane's, in a race.
+    `events` and `episodes` are there if the run was asked to keep its events.
     """
 
     scenario: Scenario
@@ -48,6 +57,22 @@ class Run:
     name: str | None = None
     error: RunError | None = None
     interrupted: bool = False
+    kept: Sequence[Event] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """All events, typed, in order; EventsNotKeptError unless run with ``keep_events=True``."""
+        if self.kept is None:
+            raise EventsNotKeptError
+        return self.kept
+
+    @cached_property
+    def episodes(self) -> NDArray[np.void]:
+        """One row an episode, by number; the columns are those of `emulator.episodes.EPISODE`.
+
+        Raises EventsNotKeptError unless run with ``keep_events=True``.
+        """
+        return episode_table(self.scenario, self.events, self.result["emulated_seconds"])
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``--json`` prints, of plain JSON values."""
@@ -71,7 +96,15 @@ class Run:
 class LaneView:
     """One lane of a session as a watcher sees it: its scenario, its figures, and injections."""
 
-    def __init__(self, scenario: Scenario, loop: EmulatedLoop, sinks: Sequence[EventSink]) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        loop: EmulatedLoop,
+        sinks: Sequence[EventSink],
+        *,
+        line_sink: LineSink | None = None,
+        keep_events: bool = False,
+    ) -> None:
         self.scenario = scenario
         self.name = scenario.lane
         self.error: RunError | None = None
@@ -79,7 +112,9 @@ class LaneView:
         self._loop = loop
         self._figures = Figures(scenario)
         self._hash = TraceHash()
-        self._sinks = (self._figures.add, self._hash.add, *sinks)
+        self._sinks = tuple(sinks)
+        self._line_sink = line_sink
+        self._kept: list[Event] | None = [] if keep_events else None
         self._events: list[Event] = []
         self._ended_at: float | None = None
 
@@ -90,6 +125,12 @@ class LaneView:
 
     def _flush(self) -> None:
         events, self._events = self._events, []
+        self._figures.add(events)
+        lines = self._hash.add(events)
+        if self._line_sink is not None:
+            self._line_sink(events, lines)
+        if self._kept is not None:
+            self._kept += events
         for sink in self._sinks:
             sink(events)
 
@@ -130,6 +171,7 @@ class LaneView:
             name=self.name,
             error=self.error,
             interrupted=interrupted and self.error is None,
+            kept=self._kept,
         )
 
 
@@ -142,6 +184,7 @@ class Session:
         self.duration = max(lane.scenario.duration for lane in lanes)
         self.ended = asyncio.Event()
         self.interrupted = False
+        self.runs: list[Run] | None = None  # what came of the lanes, once all have ended
         self._scope = anyio.CancelScope()
 
     def stop(self) -> None:
@@ -159,12 +202,23 @@ class Session:
             self._scope.cancel()
 
         self.clock.set_exception_handler(fail)
-        with self._scope:
-            async with anyio.create_task_group() as lanes:
-                for lane in self.lanes:
-                    lanes.start_soon(lane.run)
+        try:
+            with self._scope:
+                async with anyio.create_task_group() as lanes:
+                    for lane in self.lanes:
+                        lanes.start_soon(lane.run)
+        except asyncio.CancelledError:
+            # Ctrl-C, where no watcher listens to it.
+            self.interrupted = True
+            self._conclude()
+            raise
         if failures:
             raise failures[0]
+        self._conclude()
+
+    def _conclude(self) -> None:
+        clock = self.clock.statistics()
+        self.runs = [lane.outcome(clock, interrupted=self.interrupted) for lane in self.lanes]
 
 
 Watcher = Callable[[Session], Coroutine[Any, Any, None]]
@@ -175,51 +229,92 @@ async def watch_nothing(session: Session) -> None:
     """Watch nothing."""
 
 
+async def ticks(session: Session, seconds: float) -> AsyncIterator[None]:
+    """Yield every so many wall seconds, until the session has ended."""
+    while not session.ended.is_set():
+        yield
+        with anyio.CancelScope() as scope:
+            timer = session.clock.call_wall_later(seconds, scope.cancel)
+            await session.ended.wait()
+        timer.cancel()
+
+
 def run_lanes(
     scenarios: Sequence[Scenario],
     *,
     speed: Speed | None = None,
-    watch: Watcher = watch_nothing,
+    watch: Watcher | Sequence[Watcher] = watch_nothing,
     sinks: Sequence[Sequence[EventSink]] = (),
+    line_sinks: Sequence[LineSink] = (),
+    keep_events: bool = False,
 ) -> list[Run]:
     """Run scenarios side by side on one clock; returns what came of each, in order.
 
-    `speed` is in emulated seconds per wall second, or ``"max"``; None takes the first scenario's. `sinks` are
-    given the events of the lane that stands at their place.
+    `speed` is in emulated seconds per wall second, or ``"max"``; None takes the first scenario's. `sinks` and
+    `line_sinks` are given the events of the lane that stands at their place; `keep_events` keeps them in
+    what is returned.
     """
     asked = scenarios[0].speed if speed is None else speed
+    watchers = [w for w in ([watch] if callable(watch) else watch) if w is not watch_nothing]
 
     async def main() -> list[Run]:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, EmulatedLoop)
-        taken = [*sinks, *[()] * (len(scenarios) - len(sinks))]
-        session = Session(loop, [LaneView(s, loop, t) for s, t in zip(scenarios, taken, strict=True)])
-        async with _watching(session, watch):
+        lanes = [
+            LaneView(scenario, loop, taken or (), line_sink=line_sink, keep_events=keep_events)
+            for scenario, taken, line_sink in zip_longest(scenarios, sinks, line_sinks)
+        ]
+        session = Session(loop, lanes)
+        async with _watching(session, watchers):
             await session.run()
-            clock = loop.statistics()
-        return [lane.outcome(clock, interrupted=session.interrupted) for lane in session.lanes]
+        assert session.runs is not None
+        return session.runs
 
-    with _rare_garbage_collection():
+    with _rare_garbage_collection(), _plain_exceptions():
         return anyio.run(main, backend_options={"loop_factory": partial(EmulatedLoop, asked)})
 
 
 @asynccontextmanager
-async def _watching(session: Session, watch: Watcher) -> AsyncIterator[None]:
-    if watch is watch_nothing:
+async def _watching(session: Session, watchers: Sequence[Watcher]) -> AsyncIterator[None]:
+    if not watchers:
         yield
         return
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watch, session)
+        for watch in watchers:
+            tasks.start_soon(watch, session)
         yield
         session.ended.set()
 
 
 @contextmanager
+def _plain_exceptions() -> Iterator[None]:
+    """Let what a watcher or a sink raises come out as it is, and not in the groups of the tasks around it."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        first: BaseException = group
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from first.__cause__
+
+
+_collecting = threading.Lock()
+_collectors: list[tuple[int, int, int]] = []
+
+
+@contextmanager
 def _rare_garbage_collection() -> Iterator[None]:
-    """At thousands of tasks the cyclic collector would go through all of them again and again."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(200_000, 20, 100)
+    """At thousands of tasks the cyclic collector would go through all of them again and again.
+
+    Of runs that overlap, in threads, the last to end puts the thresholds back that the first found.
+    """
+    with _collecting:
+        _collectors.append(_collectors[0] if _collectors else gc.get_threshold())
+        gc.set_threshold(200_000, 20, 100)
     try:
         yield
     finally:
-        gc.set_threshold(*thresholds)
+        with _collecting:
+            found = _collectors.pop()
+            if not _collectors:
+                gc.set_threshold(*found)

@@ -58,7 +58,7 @@ def pipe() -> Iterator[tuple[int, int]]:
             os.close(end)
 
 
-# -- time and order ------------------------------------------------------------------------------------
+# -- time and order -------------------------------------------------------------------------------------
 
 
 def test_time_starts_at_zero_whatever_the_wall_clock_says() -> None:
@@ -239,7 +239,7 @@ def test_a_timer_at_infinity_never_runs_and_holds_nothing_up(speed: Speed) -> No
         assert wall.now() == 5.0
 
 
-# -- settling ------------------------------------------------------------------------------------------
+# -- settling -------------------------------------------------------------------------------------------
 
 
 def test_settled_callbacks_run_by_phase_and_then_first_asked_first() -> None:
@@ -304,7 +304,7 @@ def test_a_settled_callback_that_is_cancelled_does_not_run() -> None:
     assert ran == ["kept"]
 
 
-# -- pacing --------------------------------------------------------------------------------------------
+# -- pacing ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("speed", SPEEDS)
@@ -529,7 +529,7 @@ def test_a_step_outside_a_pause_does_nothing() -> None:
         assert log == nearly([(60.0, 2.0)])
 
 
-# -- a machine that cannot keep up -----------------------------------------------------------------------
+# -- a machine that cannot keep up ----------------------------------------------------------------------
 
 
 def test_a_lag_of_up_to_fifty_milliseconds_is_caught_up() -> None:
@@ -569,14 +569,13 @@ def test_a_long_overload_dilates_time_and_skips_and_reorders_nothing() -> None:
         run_until(loop, 600.0)
         assert ran == [float(second) for second in range(1, 501)]
         end = 0.01 + 500 * 0.02
-        # The 50 ms that may be caught up are, and then it goes at the speed asked for.
-        assert log == nearly(
-            [(501.0, end), (510.0, end - 0.06 + 0.1), (600.0, end - 0.06 + 1.0)]
-        ) or log == nearly([(501.0, end), (510.0, end + 0.04), (600.0, end + 0.94)])
+        # Of the lag, 60 ms at the end, 50 may be caught up; then it goes at the speed asked for.
+        forgiven = end - 5.01 - CATCH_UP
+        assert log == nearly([(501.0, end), (510.0, 5.1 + forgiven), (600.0, 6.0 + forgiven)])
         statistics = loop.statistics()
     assert statistics.worst_lag_ms == pytest.approx(60)
     assert statistics.achieved_speed is not None
-    assert statistics.achieved_speed == pytest.approx(600 / (end + 0.94))
+    assert statistics.achieved_speed == pytest.approx(600 / (6.0 + forgiven))
     assert 50 < statistics.achieved_speed < 100
 
 
@@ -630,7 +629,7 @@ def test_there_is_nothing_to_forgive_where_time_is_not_behind(state: str) -> Non
         assert loop.statistics().paused_seconds == (2.0 if state == "paused" else 0.0)
 
 
-# -- real events ---------------------------------------------------------------------------------------
+# -- real events ----------------------------------------------------------------------------------------
 
 
 def press(loop: EmulatedLoop, wall: FakeWall, seconds: float, jam: float = 0.0) -> list[tuple[float, float]]:
@@ -786,7 +785,7 @@ def test_a_wall_sleep_can_be_cancelled() -> None:
         assert wall.now() == pytest.approx(0.2)
 
 
-# -- the law ---------------------------------------------------------------------------------------------
+# -- the law --------------------------------------------------------------------------------------------
 
 Change = tuple[float, str, float]
 
@@ -833,8 +832,8 @@ def happen(plan: list[tuple[float, float, int, float]], speed: Speed, changes: l
                 getattr(loop, "forgive_stop" if kind == "forgive" else kind)()
             seen.append((loop.time(), wall.now()))
 
-        for number, (when, *rest) in enumerate(plan):
-            loop.call_at(when, callback, number, *rest)
+        for number, (when, period, left, jam) in enumerate(plan):
+            loop.call_at(when, callback, number, period, left, jam)
         for seconds, kind, value in changes:
             loop.call_wall_later(seconds, change, kind, value)
         loop.call_wall_later(300, loop.resume)
@@ -917,9 +916,13 @@ def test_cancelling_in_any_order_leaves_the_others_in_theirs(
 def test_a_timer_may_be_cancelled_by_an_earlier_one_of_its_instant() -> None:
     ran: list[str] = []
     with emulated(60) as (loop, wall):
-        handles: list[asyncio.TimerHandle] = []
-        loop.call_at(5, lambda: [handle.cancel() for handle in handles])
-        handles.append(loop.call_at(5, ran.append, "cancelled"))
+        doomed: list[asyncio.TimerHandle] = []
+
+        def cancel() -> None:
+            doomed[0].cancel()
+
+        loop.call_at(5, cancel)
+        doomed.append(loop.call_at(5, ran.append, "cancelled"))
         loop.call_at(5, ran.append, "kept")
         run_until(loop, 5)
         assert ran == ["kept"]
@@ -948,7 +951,7 @@ def test_timeouts_that_do_not_come_leave_no_timers_behind() -> None:
         assert loop.run_until_complete(main(loop)) < 300
 
 
-# -- starting and stopping --------------------------------------------------------------------------------
+# -- starting and stopping ------------------------------------------------------------------------------
 
 
 def test_stop_leaves_what_was_not_due_and_the_loop_goes_on_from_there() -> None:
@@ -1024,7 +1027,7 @@ def test_a_keyboard_interrupt_in_a_callback_comes_out() -> None:
         assert loop.time() == 5.0
 
 
-# -- asyncio as people use it ------------------------------------------------------------------------------
+# -- asyncio as people use it ---------------------------------------------------------------------------
 
 either_speed = pytest.mark.parametrize("speed", [60, "max"])
 

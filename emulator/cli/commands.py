@@ -11,6 +11,7 @@ from emulator.cli.endings import complain, endings, speed_of
 from emulator.version import __version__
 
 if TYPE_CHECKING:
+    from emulator.errors import RecordingError
     from emulator.runner import Run
 
 
@@ -43,7 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 ScenarioArgument = Annotated[
-    str, typer.Argument(metavar="SCENARIO", help="A scenario file, or the name of a bundled scenario.")
+    str,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A scenario file, the name of a bundled scenario, or a recording to run again.",
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,
@@ -64,6 +69,15 @@ SpeedOption = Annotated[
         metavar="N|max",
         help="Emulated seconds per wall second, or max: as fast as possible.",
         show_default="the scenario's",
+    ),
+]
+RecordOption = Annotated[
+    str | None,
+    typer.Option(
+        "--record",
+        metavar="FILE",
+        help="Write a recording as the run goes, to a .jsonl or .jsonl.gz file.",
+        show_default=False,
     ),
 ]
 HeadlessOption = Annotated[
@@ -105,6 +119,7 @@ def run(
     speed: SpeedOption = None,
     seed: SeedOption = None,
     overrides: SetOption = None,
+    record: RecordOption = None,
     headless: HeadlessOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -122,12 +137,20 @@ def run(
         loaded = emulator.load_scenario(scenario, overrides=overrides or (), seed=seed)
         look = Look(not (headless or as_json), quiet, hold, ascii_only, theme.value)
         watching = Watching([loaded], look)
+        unrecorded = None
         try:
-            outcome = emulator.run(loaded, speed=asked, watch=watching.watch, sinks=watching.sinks[0])
+            outcome = emulator.run(
+                loaded, speed=asked, watch=watching.watch, sinks=watching.sinks[0], record=record
+            )
         except emulator.RunError as error:
             assert error.run is not None
             outcome = error.run
-        _report([outcome], outcome.to_json() if as_json else RunSummary(outcome), watching.signal)
+        except emulator.RecordingError as error:
+            if not error.runs:
+                raise
+            outcome, unrecorded = error.runs[0], error
+        result = outcome.to_json() if as_json else RunSummary(outcome)
+        _report([outcome], result, watching.signal, unrecorded)
 
 
 @app.command()
@@ -137,6 +160,7 @@ def race(
     speed: SpeedOption = None,
     seed: SeedOption = None,
     overrides: SetOption = None,
+    record: RecordOption = None,
     headless: HeadlessOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -154,9 +178,17 @@ def race(
         loaded = emulator.load_scenario(scenario, overrides=overrides or (), seed=seed)
         look = Look(not (headless or as_json), quiet, hold, ascii_only, theme.value)
         watching = Watching(loaded.lane_scenarios(), look)
-        outcomes = emulator.race(loaded, speed=asked, watch=watching.watch, sinks=watching.sinks)
+        unrecorded = None
+        try:
+            outcomes = emulator.race(
+                loaded, speed=asked, watch=watching.watch, sinks=watching.sinks, record=record
+            )
+        except emulator.RecordingError as error:
+            if not error.runs:
+                raise
+            outcomes, unrecorded = list(error.runs), error
         result = {"lanes": [outcome.to_json() for outcome in outcomes]}
-        _report(outcomes, result if as_json else RaceSummary(outcomes), watching.signal)
+        _report(outcomes, result if as_json else RaceSummary(outcomes), watching.signal, unrecorded)
 
 
 @app.command()
@@ -191,7 +223,9 @@ def scenarios() -> None:
         write_list([(bundled.name, bundled.description) for bundled in bundled_scenarios()])
 
 
-def _report(outcomes: "Sequence[Run]", result: Any, signal: int | None) -> None:
+def _report(
+    outcomes: "Sequence[Run]", result: Any, signal: int | None, unrecorded: "RecordingError | None"
+) -> None:
     """Print what came of a run, and leave with its exit code."""
     from emulator.cli.output import write_json, write_rich
 
@@ -202,7 +236,9 @@ def _report(outcomes: "Sequence[Run]", result: Any, signal: int | None) -> None:
     for outcome in outcomes:
         if outcome.error is not None:
             complain(f"{outcome.name or outcome.scenario.name}: {outcome.error}")
+    if unrecorded is not None:
+        complain(str(unrecorded))
     if signal is not None:
         raise typer.Exit(128 + signal)
-    if any(outcome.error is not None for outcome in outcomes):
+    if unrecorded is not None or any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(1)

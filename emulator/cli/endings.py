@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from emulator.errors import ScenarioError
+from emulator.errors import RecordingError, ScenarioError
 
 if TYPE_CHECKING:
     from emulator.clock import Speed
@@ -34,7 +34,7 @@ def endings() -> Iterator[None]:
             raise
         _hush()
         raise typer.Exit(_CLOSED_PIPE) from None
-    except ScenarioError as error:
+    except (ScenarioError, RecordingError) as error:
         complain(str(error))
         raise typer.Exit(_BAD_SCENARIO) from None
 

@@ -46,8 +46,17 @@ def load_scenario(
     of what the file says. ``seed`` does the same for the seed. Paths of traces are relative to the file,
     also in an override. Raises ``ScenarioError`` with every mistake.
     """
-    path = _find(source)
-    root, problems = parse(_text(path), str(path))
+    return read_scenario(find(source), overrides=overrides, seed=seed)
+
+
+def read_scenario(path: Path, *, overrides: Sequence[str], seed: int | None) -> Scenario:
+    """Load a scenario from a file, as `load_scenario` does."""
+    return parse_scenario(_text(path), path, overrides=overrides, seed=seed)
+
+
+def parse_scenario(text: str, path: Path, *, overrides: Sequence[str], seed: int | None) -> Scenario:
+    """Load a scenario from a text that stands in the file `path`, as `load_scenario` does."""
+    root, problems = parse(text, str(path))
     if not isinstance(root.value, dict):
         raise ScenarioError(
             [root.place.problem("", root.text, "a mapping of keys, at least rollout, trainer, strategy")]
@@ -71,7 +80,8 @@ def _order(problem: Problem) -> tuple[bool, int, int]:
     return problem.line is None, problem.line or 0, problem.column or 0
 
 
-def _find(source: str | os.PathLike[str]) -> Path:
+def find(source: str | os.PathLike[str]) -> Path:
+    """The file of a bundled scenario, or the path itself; ScenarioError for a bare word that is neither."""
     path = Path(source)
     if isinstance(source, str) and path.name == source and path.suffix not in _SUFFIXES:
         bundled = {scenario.name: scenario for scenario in bundled_scenarios()}

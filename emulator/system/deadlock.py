@@ -26,7 +26,8 @@ def _trainer(lane: "Lane") -> str:
             f"the trainer waits for {_count(lane.scenario.trainer.batch_size, 'finished episode')}, {there}"
         )
     wanted = f"{_count(lane.strategy.batch_groups, 'complete group')} of {size}"
-    return f"the trainer waits for {wanted}, {there}, {_count(len(lane.queue.complete), 'complete group')} among them"
+    complete = _count(len(lane.queue.complete), "complete group")
+    return f"the trainer waits for {wanted}, {there}, {complete} among them"
 
 
 def _waiting_workers(lane: "Lane") -> Counter[str]:

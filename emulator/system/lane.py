@@ -74,6 +74,7 @@ class Lane:
             await self._ended
         finally:
             self._sink = _ignore
+            self.timers.ended = True
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -10,12 +10,13 @@ class Timers:
     """Makes the timers of one lane and knows how many of them are set.
 
     `pending` counts those that will change something: with none, nothing in the lane moves by itself, and
-    `when_none` is called.
+    `when_none` is called. Once the lane has `ended`, timers that are still set do nothing.
     """
 
     def __init__(self, loop: EmulatedLoop, when_none: Callable[[], None]) -> None:
         self.loop = loop
         self.pending = 0
+        self.ended = False
         self._when_none = when_none
 
     def call_at(self, when: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
@@ -30,7 +31,8 @@ class Timers:
 
     def _fire(self, callback: Callable[[], None]) -> None:
         self.count_off()
-        callback()
+        if not self.ended:
+            callback()
 
     def count_off(self) -> None:
         """One timer less is set."""
@@ -78,4 +80,5 @@ class Alarm:
     def _ring(self) -> None:
         self._handle = None
         self._timers.count_off()
-        self._rung.set_result(None)
+        if not self._timers.ended:
+            self._rung.set_result(None)

@@ -1,9 +1,11 @@
 """Episodes, the versions that generate them, their groups, and the source that numbers them."""
 
+import gc
 from itertools import count
 
 import pytest
 
+import emulator
 from emulator.system.episodes import Episode, Group, Source
 
 
@@ -147,3 +149,38 @@ def test_a_straggler_yet_to_start_has_its_factor_and_its_duration_as_drawn(
     late = some.start_group(0)
     assert (late.duration, late.factor) == (101.0, expected)
     assert some.start_group(0).factor == 1.0
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        {"kind": "asynchronous"},
+        {"kind": "asynchronous", "max_staleness": 0, "enforce": "cancel"},
+        {"kind": "synchronous", "oversample": 2, "unfinished": "abort"},
+        {"kind": "synchronous", "oversample": 2, "unfinished": "resume"},
+    ],
+)
+@pytest.mark.parametrize("redundancy", [0, 1])
+def test_episodes_that_are_over_leave_no_work_for_the_garbage_collector(
+    strategy: dict[str, object], redundancy: int
+) -> None:
+    # A full collection stops the run, and with it the emulated clock, for as long as it takes.
+    def collected(duration: float) -> int:
+        scenario = emulator.Scenario.model_validate(
+            {
+                "duration": duration,
+                "rollout": {
+                    "workers": 8,
+                    "episode_seconds": {"kind": "exponential", "mean": 20},
+                    "group_size": 2,
+                    "group_redundancy": redundancy,
+                },
+                "trainer": {"batch_size": 8, "update_seconds": 3},
+                "strategy": strategy,
+            }
+        )
+        gc.collect()
+        emulator.run(scenario, speed="max")
+        return gc.collect()
+
+    assert collected(4000) < collected(400) + 100

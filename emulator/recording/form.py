@@ -1,0 +1,94 @@
+"""What writing and reading a recording have in common: its names, its header, and how its file is opened."""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+from emulator.errors import RecordingError
+from emulator.version import __version__
+
+SCHEMA = 1
+"""The version of the recording's form."""
+
+SUFFIXES = (".jsonl", ".jsonl.gz")
+END = "end"
+"""The name of the last line's event."""
+
+ALLOWED = "a recording (.jsonl or .jsonl.gz)"
+
+DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)
+"""What reading raises where a compressed file is cut off or damaged."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_LONGEST_HEADER = 1 << 24
+
+
+def complaint(path: Path, found: str, allowed: str = ALLOWED, *, line: int | None = None) -> RecordingError:
+    """The error that says what was found in a file and what is allowed there."""
+    place = f"{path}" if line is None else f"{path}:{line}"
+    return RecordingError(f"{place}: found {found}; allowed: {allowed}")
+
+
+def has_suffix(path: Path) -> bool:
+    """Whether a file is named as a recording is."""
+    return path.name.endswith(SUFFIXES)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The lines of a recording, unpacked if need be; RecordingError if it cannot be opened."""
+    try:
+        file: IO[bytes] = path.open("rb")
+    except FileNotFoundError:
+        raise complaint(path, "no such file") from None
+    except IsADirectoryError:
+        raise complaint(path, "a directory") from None
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown"
+        raise complaint(path, f"a file that cannot be read ({reason})") from None
+    with file:
+        packed = file.read(2) == _GZIP_MAGIC
+        file.seek(0)
+        yield cast(IO[bytes], gzip.GzipFile(fileobj=file)) if packed else file
+
+
+def read_header(file: IO[bytes], path: Path) -> dict[str, Any]:
+    """The header of a recording, from its first line; RecordingError if it is none that can be used."""
+    try:
+        line = file.readline(_LONGEST_HEADER)
+    except DAMAGE:
+        line = b"?"
+    except OSError as error:
+        raise complaint(path, f"a file that cannot be read ({error.strerror})") from None
+    if not line:
+        raise complaint(path, "an empty file")
+    header = _header(line)
+    if header is None:
+        raise complaint(path, "a first line that is no header of a recording")
+    if header["schema"] > SCHEMA:
+        found = f"schema {header['schema']}, written by emulator {header['emulator']}"
+        raise complaint(path, found, f"up to schema {SCHEMA}, the newest that emulator {__version__} knows")
+    return header
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a file begins as a recording does, of whatever schema."""
+    try:
+        with opened(path) as file:
+            return _header(file.readline(_LONGEST_HEADER)) is not None
+    except (RecordingError, OSError, *DAMAGE):
+        return False
+
+
+def _header(line: bytes) -> dict[str, Any] | None:
+    try:
+        header = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(header, dict) or not {"schema", "emulator"} <= header.keys():
+        return None
+    return header if type(header["schema"]) is int and header["schema"] > 0 else None

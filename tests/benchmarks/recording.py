@@ -1,0 +1,81 @@
+"""What a recording costs: ``python tests/benchmarks/recording.py``.
+
+Unpaced runs with and without a recording take turns in one process; the cost is the median of the ratios of
+their CPU times. Then come the sizes of an hour's recording, at most speed and flushed as often as at a slow
+one, and what it costs to read it.
+"""
+
+import statistics
+import tempfile
+import time
+import tracemalloc
+import zlib
+from pathlib import Path
+
+import emulator
+from emulator.scenario import Scenario
+
+PAIRS = 9
+MOST = 0.15
+
+
+def seconds(scenario: Scenario, record: Path | None, *, race: bool = False) -> float:
+    """CPU seconds of an unpaced run."""
+    begun = time.process_time()
+    (emulator.race if race else emulator.run)(scenario, speed="max", record=record)
+    return time.process_time() - begun
+
+
+def cost(scenario: Scenario, record: Path, *, race: bool = False) -> float:
+    """How much more a recorded run takes: the median of pairs, each in turns first."""
+    ratios = []
+    seconds(scenario, None, race=race)
+    for pair in range(PAIRS):
+        order = (None, record) if pair % 2 else (record, None)
+        took = {path: seconds(scenario, path, race=race) for path in order}
+        ratios.append(took[record] / took[None])
+    return statistics.median(ratios) - 1
+
+
+def flushed_often(recording: Path, events: int) -> int:
+    """The size that a recording would have, compressed and flushed after every so many events."""
+    packer = zlib.compressobj(1, wbits=31)
+    size = 0
+    with recording.open("rb") as file:
+        for number, line in enumerate(file):
+            size += len(packer.compress(line))
+            if number % events == 0:
+                size += len(packer.flush(zlib.Z_SYNC_FLUSH))
+    return size + len(packer.flush())
+
+
+def main() -> None:
+    """Print all measurements."""
+    folder = Path(tempfile.mkdtemp())
+    day = emulator.load_scenario("stragglers", overrides=["duration=6h"])
+    for suffix in (".jsonl", ".jsonl.gz"):
+        print(f"run, {suffix}: {cost(day, folder / f'a{suffix}'):+.1%} CPU (<= {MOST:.0%})")
+        print(f"race, {suffix}: {cost(day, folder / f'b{suffix}', race=True):+.1%} CPU (<= {MOST:.0%})")
+    hour = emulator.load_scenario("stragglers")
+    for suffix in (".jsonl", ".jsonl.gz"):
+        path = folder / f"hour{suffix}"
+        emulator.run(hour, speed="max", record=path)
+        print(f"an hour of 64 workers, {suffix}: {path.stat().st_size / 1e6:.2f} MB")
+    often = flushed_often(folder / "hour.jsonl", 2)
+    print(f"the same flushed after every second event, as at a speed of 1: {often / 1e6:.2f} MB (<= 1 MB)")
+    path = folder / "a.jsonl.gz"
+    begun = time.process_time()
+    events = len(emulator.read_recording(path).lanes[0].events)
+    took = time.process_time() - begun
+    tracemalloc.start()
+    recording = emulator.read_recording(path)
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    print(f"reading: {took / events * 1e6:.1f} s and {held / events:.0f} MB for a million events")
+    begun = time.process_time()
+    rows = len(recording.lanes[0].episodes)
+    print(f"the table of {rows} episodes: {time.process_time() - begun:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
