@@ -183,4 +183,4 @@ def test_episodes_that_are_over_leave_no_work_for_the_garbage_collector(
         emulator.run(scenario, speed="max")
         return gc.collect()
 
-    assert collected(4000) < collected(400) + 100
+    assert collected(1500) < collected(300) + 100
