@@ -381,7 +381,7 @@ def outcomes(scenario: Scenario, path: Path, *, race: bool) -> list[emulator.Run
 
 
 @settings(
-    max_examples=40,
+    max_examples=25,
     derandomize=True,
     deadline=None,
     database=None,

@@ -77,6 +77,9 @@ class Watching:
 
     def _ended_by(self, number: signal.Signals) -> None:
         self.signal = self.signal or number
+        if hasattr(signal, "pthread_sigmask"):
+            # The run ends already: another Ctrl-C would only break into how it does.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def _wanted() -> list[signal.Signals]:
