@@ -29,6 +29,13 @@ _HISTOGRAM_BAR = 40
 _MOST_COLUMNS = 4  # more lanes than this are rows
 _EVEN = 1.02  # a smaller ratio is no lead
 
+_SECTIONS = (
+    ("wait for siblings", "groups", "sibling_wait_mean"),
+    ("group complete, p95", "groups", "completion_p95"),
+    ("sandboxes used", "environment", "sandbox_utilisation"),
+)
+"""Figures of a section that only some lanes have."""
+
 _CAUSES = {
     "waiting": "waiting",
     "gated": "gated",
@@ -124,12 +131,20 @@ class RaceSummary:
         yield Text("staleness", style="bold"), [decimal(r["staleness"]["mean"]) for r in results]
         spreads = [f"{number(r['staleness']['p95'])}, {number(r['staleness']['max'])}" for r in results]
         yield Text("  p95, max", style=_DIM), spreads
+        if any(r["versions"]["span_max"] for r in results):
+            newest = [decimal(r["versions"]["newest_mean"]) for r in results]
+            yield Text("  of the newest version", style=_DIM), newest
         if any(_limit(run.scenario) is not None for run in self.runs):
             yield Text("  limit", style=_DIM), [_limit_text(run.scenario) for run in self.runs]
         bias = [decimal(r["episode_seconds"]["length_bias"]) for r in results]
         yield Text("length bias", style="bold"), bias
         queues = [f"{number(r['queue']['mean'])}, {number(r['queue']['max'])}" for r in results]
         yield Text("queue mean, max", style="bold"), queues
+        for label, section, key in _SECTIONS:
+            values = [r.get(section, {}).get(key) for r in results]
+            if any(value is not None for value in values):
+                tell = share if section == "environment" else seconds_text
+                yield Text(label), ["" if value is None else tell(value) for value in values]
         for account in ("aborted", "dropped", "failed"):
             if any(r["episodes"][account] for r in results):
                 counts = [f"{r['episodes'][account]:,}" if r["episodes"][account] else "" for r in results]
@@ -140,11 +155,14 @@ class RaceSummary:
 
     def _rows(self) -> Table:
         table = Table(box=None, padding=(0, 0, 0, 1), show_edge=False, pad_edge=False)
-        table.add_column("\nlane", overflow="ellipsis", no_wrap=True, max_width=15)
+        loses = any(_lost_episodes(run.result) for run in self.runs)
+        table.add_column("\nlane", overflow="ellipsis", no_wrap=True, max_width=13 if loses else 15)
         for heading in ("updates\nper hour", "", "workers\nbusy", "\ngoodput", "trainer\nbusy"):
             table.add_column(heading, justify="right", no_wrap=True)
-        for heading in ("staleness\nmean", "\np95", "\nmax", "length\nbias"):
+        for heading in ("stale\nmean", "\np95", "\nmax", "length\nbias"):
             table.add_column(heading, justify="right", no_wrap=True)
+        if loses:
+            table.add_column("\nlost", justify="right", no_wrap=True, min_width=5)
         for run, ratio in zip(self.runs, _ratios(self.runs), strict=True):
             result = run.result
             cells = [
@@ -157,9 +175,15 @@ class RaceSummary:
                 number(result["staleness"]["p95"]),
                 number(result["staleness"]["max"]),
                 decimal(result["episode_seconds"]["length_bias"]),
+                *([f"{_lost_episodes(result):,}"] if loses else []),
             ]
             table.add_row(Text(run.name or "", style="bold"), *(Text(cell) for cell in cells))
         return table
+
+
+def _lost_episodes(result: dict[str, Any]) -> int:
+    """Episodes that were begun and will not be trained."""
+    return sum(result["episodes"][account] for account in ("aborted", "dropped", "failed"))
 
 
 def verdict(runs: Sequence[Run]) -> str:
@@ -397,8 +421,10 @@ def _bar(value: float | None, width: int, *, ascii_only: bool, rest: bool = True
 
 
 def _footer(clock: ClockStatistics) -> Text:
-    words = [f"clock: asked {speed_text(clock.asked_speed)}, achieved {speed_text(clock.achieved_speed)}"]
-    words.append(f"{clock.wall_seconds:.1f} s of wall time")
+    words = [f"clock: asked {speed_text(clock.asked_speed)}"]
+    if clock.achieved_speed is not None:
+        words.append(f"achieved {speed_text(clock.achieved_speed)}")
+        words.append(f"{clock.wall_seconds:.1f} s of wall time")
     if clock.worst_lag_ms is not None:
         words.append(f"worst lag {clock.worst_lag_ms:.1f} ms")
     return Text(", ".join(words), style=_DIM)

@@ -50,6 +50,9 @@ ScenarioArgument = Annotated[
         help="A scenario file, the name of a bundled scenario, or a recording to run again.",
     ),
 ]
+RecordingArgument = Annotated[
+    str, typer.Argument(metavar="RECORDING", help="A recording, made with --record.", show_default=False)
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -92,7 +95,26 @@ HoldOption = Annotated[
 ]
 AsciiOption = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters only.")]
 ThemeOption = Annotated[Theme, typer.Option("--theme", help="Colours for a dark or a light ground, or none.")]
+ReplayHeadlessOption = Annotated[bool, typer.Option("--headless", help="No display: the summary at once.")]
+ReplayQuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="The same as --headless.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the summary.")]
+ExportOption = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        metavar="FILE",
+        help="The file; its suffix is the format: .svg, .html, .cast, .json (a trace for Perfetto) or .csv.",
+        show_default=False,
+    ),
+]
+AtOption = Annotated[
+    str | None,
+    typer.Option("--at", metavar="TIME", help="The moment to stop at, such as 37m.", show_default="the end"),
+]
+SizeOption = Annotated[
+    str, typer.Option("--size", metavar="CxR", help="Columns and rows, for .svg and .cast.")
+]
+SecondsOption = Annotated[str, typer.Option("--seconds", metavar="N", help="How long a .cast plays.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -189,6 +211,72 @@ def race(
             outcomes, unrecorded = list(error.runs), error
         result = {"lanes": [outcome.to_json() for outcome in outcomes]}
         _report(outcomes, result if as_json else RaceSummary(outcomes), watching.signal, unrecorded)
+
+
+@app.command()
+def replay(
+    recording: RecordingArgument,
+    *,
+    speed: SpeedOption = None,
+    headless: ReplayHeadlessOption = False,
+    as_json: JsonOption = False,
+    quiet: ReplayQuietOption = False,
+    hold: HoldOption = True,
+    ascii_only: AsciiOption = False,
+    theme: ThemeOption = Theme.DARK,
+) -> None:
+    """Play a recording back: on a terminal to and fro in time, else only its summary."""
+    asked = speed_of(speed)
+    with endings():
+        from rich.console import Group
+        from rich.text import Text
+
+        import emulator
+        from emulator.cli.output import write_json, write_rich
+        from emulator.cli.watching import Look
+        from emulator.recording.outcome import outcomes, outcomes_json
+        from emulator.summary import RaceSummary, RunSummary
+
+        recorded = emulator.read_recording(recording)
+        ended_by: list[int] = []
+        if Look(not (headless or as_json), quiet, hold, ascii_only, theme.value).on_terminal:
+            from emulator.dashboard import replay_dashboard
+
+            replay_dashboard(
+                recorded,
+                speed=asked,
+                hold=hold,
+                ascii=ascii_only,
+                theme=theme.value,
+                on_signal=ended_by.append,
+            )
+        if as_json:
+            write_json(outcomes_json(recorded))
+        else:
+            runs = outcomes(recorded)
+            summary = RaceSummary(runs) if recorded.is_race else RunSummary(runs[0])
+            write_rich(summary if recorded.cut is None else Group(Text(f"{recorded.cut}\n"), summary))
+        if ended_by:
+            raise typer.Exit(128 + ended_by[0])
+
+
+@app.command()
+def export(
+    recording: RecordingArgument,
+    *,
+    to: ExportOption,
+    at: AtOption = None,
+    size: SizeOption = "100x30",
+    seconds: SecondsOption = "30",
+) -> None:
+    """Turn a recording into a picture, a page, a cast, a trace or a table."""
+    with endings():
+        from emulator.exports import export as write_export
+        from emulator.exports.settings import parse_settings
+
+        told = write_export(recording, to, parse_settings(at, size, seconds))
+        if told.cut is not None:
+            complain(told.cut)
 
 
 @app.command()

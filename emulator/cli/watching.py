@@ -27,6 +27,12 @@ class Look:
     ascii: bool
     theme: str
 
+    @property
+    def on_terminal(self) -> bool:
+        """Whether there is a dashboard: it is wanted, and there is a terminal that can show one."""
+        able = is_terminal(sys.stdout) and os.environ.get("TERM") not in ("dumb", "unknown")
+        return self.live and not self.quiet and able
+
 
 class Watching:
     """The watcher of a run and the sinks that it needs; afterwards `signal` is the one that ended it."""
@@ -39,7 +45,7 @@ class Watching:
 
     def _choose_view(self, lanes: Sequence[Scenario], look: Look) -> Watcher:
         """The view for where the output goes: the one place that knows them all."""
-        if look.live and is_terminal(sys.stdout) and os.environ.get("TERM") not in ("dumb", "unknown"):
+        if look.on_terminal:
             from emulator.dashboard import watch_dashboard  # noqa: PLC0415  (only a terminal needs it)
 
             watch, self.sinks = watch_dashboard(

@@ -1,4 +1,4 @@
-"""What people watch: a live dashboard on a terminal, and stills of it.
+"""What people watch: a live dashboard on a terminal, the same of a recording, and stills of it.
 
 >>> watch, sinks = watch_dashboard(scenario.lane_scenarios())
 >>> run_lanes(scenario.lane_scenarios(), watch=watch, sinks=sinks)
@@ -13,13 +13,16 @@ from typing import TextIO
 
 from rich.console import Console
 
+from emulator.clock import Speed
 from emulator.dashboard.live import FRAMES_PER_SECOND, Dashboard, Options
+from emulator.dashboard.replay import play
 from emulator.dashboard.terminal import Terminal
 from emulator.dashboard.theme import THEMES, ColorSystem
+from emulator.recording import Recording
 from emulator.runner import EventSink, Watcher
 from emulator.scenario import Scenario
 
-__all__ = ["THEMES", "watch_dashboard"]
+__all__ = ["THEMES", "replay_dashboard", "watch_dashboard"]
 
 
 def watch_dashboard(
@@ -46,16 +49,43 @@ def watch_dashboard(
 
     Raises ValueError for an unknown theme, or an `output` that is not a terminal.
     """
+    terminal = _terminal(output, keys, theme)
+    options = Options(theme, ascii, frames_per_second, hold, Path(folder), on_signal)
+    dashboard = Dashboard(scenarios, terminal, options)
+    return dashboard.watch, dashboard.sinks
+
+
+def replay_dashboard(
+    recording: Recording,
+    *,
+    speed: Speed | None = None,
+    output: TextIO | None = None,
+    keys: TextIO | None = None,
+    theme: str = "dark",
+    ascii: bool = False,  # noqa: A002  (the name of the option)
+    frames_per_second: float = FRAMES_PER_SECOND,
+    hold: bool = True,
+    folder: str | os.PathLike[str] = "",
+    on_signal: Callable[[signal.Signals], None] | None = None,
+) -> None:
+    """Play a recording on the dashboard, and block until a person closes it, or it ends without `hold`.
+
+    `speed` is in emulated seconds per wall second, or ``"max"``; None takes the scenario's. All else is as in
+    `watch_dashboard`; there are keys to go to and fro in time, and none to inject.
+    """
+    terminal = _terminal(output, keys, theme)
+    options = Options(theme, ascii, frames_per_second, hold, Path(folder), on_signal)
+    play(recording, recording.scenario.speed if speed is None else speed, terminal, options)
+
+
+def _terminal(output: TextIO | None, keys: TextIO | None, theme: str) -> Terminal:
     output = sys.stdout if output is None else output
     keys = sys.stdin if keys is None else keys
     if theme not in THEMES:
         raise ValueError(f"the theme is {theme!r}; it must be one of {', '.join(THEMES)}")
     if not output.isatty():
         raise ValueError("the dashboard needs a terminal to draw on")
-    terminal = Terminal(output.fileno(), _keys(keys), _colors(output))
-    options = Options(theme, ascii, frames_per_second, hold, Path(folder), on_signal)
-    dashboard = Dashboard(scenarios, terminal, options)
-    return dashboard.watch, dashboard.sinks
+    return Terminal(output.fileno(), _keys(keys), _colors(output))
 
 
 def _keys(keys: TextIO | None) -> int | None:

@@ -18,23 +18,44 @@ _LOG_ROLES = {
     "inject": Role.MARK,
     "straggler": Role.STALE,
     "wait": Role.WARNING,
+    "cut": Role.WARNING,
     "publish": Role.DIM,
     "back": Role.DIM,
 }
 
-HELP = (
+_TIME = (
     ("space", "pause and go on"),
     (".", "one step, in a pause"),
     ("+  -", "faster, slower: 1 10 30 60 120 600 3600 max"),
+)
+_INJECT = (
     ("s", "straggler: an episode takes x8, the same in every lane"),
     ("S", "straggler at once: what one worker runs, in every lane"),
     ("k", "crash a worker; it is back after a minute"),
     ("w  x", "one worker more, one less"),
+)
+_SCRUB = (
+    ("arrows", "back or on by a minute of emulated time"),
+    ("[  ]", "previous, next marker: injections and publications"),
+    ("home  end", "the start, the end"),
+)
+_VIEW = (
     ("g", "grid or raster"),
     ("z  1-4", "zoom a lane; back"),
     ("c", "palette: dark, light, plain"),
     ("e", "export this frame as a picture (SVG)"),
-    ("q  ctrl-c", "end the run here, with the summary"),
+)
+HELP = (*_TIME, *_INJECT, *_VIEW, ("q  ctrl-c", "end the run here, with the summary"))
+REPLAY_HELP = (*_TIME, *_SCRUB, *_VIEW, ("q  ctrl-c", "close, with the summary"))
+
+_REPLAY_KEYS = (
+    ("q", "quit"),
+    ("space", "pause"),
+    ("+/-", "speed"),
+    ("arrows", "a minute"),
+    ("[ ]", "markers"),
+    ("g", "raster"),
+    ("?", "help"),
 )
 
 
@@ -97,24 +118,29 @@ def foot(canvas: Canvas, keys: Sequence[tuple[str, str]], looking: Looking) -> N
     if canvas.height < _KEYS_FROM:
         return
     x = 1
-    for key, what in keys if looking.keys else ():
-        if x + len(key) + 1 + len(what) >= canvas.width:
-            return
+    if looking.replay:
+        keys = _REPLAY_KEYS
+    *others, last = keys
+    room = canvas.width - len(" ".join(last)) - 2
+    # The last key tells of all the others, so it is there whatever else fits.
+    fitting = [pair for pair in others if (room := room - len(" ".join(pair)) - 2) >= 0]
+    for key, what in [*fitting, last] if looking.keys else ():
         x = canvas.put(x, y, key, Role.KEY) + 1
         x = canvas.put(x, y, what, Role.DIM) + 2
 
 
-def help_over(canvas: Canvas) -> None:
+def help_over(canvas: Canvas, looking: Looking) -> None:
     """The keys, over whatever is there."""
-    width = min(canvas.width, 4 + 11 + max(len(what) for _, what in HELP))
-    height = min(canvas.height, len(HELP) + 4)
+    keys = REPLAY_HELP if looking.replay else HELP
+    width = min(canvas.width, 4 + 11 + max(len(what) for _, what in keys))
+    height = min(canvas.height, len(keys) + 4)
     x, y = (canvas.width - width) // 2, (canvas.height - height) // 2
     for row in range(height):
         canvas.put(x, y + row, " " * width)
     canvas.box(Area(x, y, width, height), "keys", "paused; any key goes on")
-    for row, (key, what) in enumerate(HELP[: height - 2]):
-        canvas.put(x + 2, y + 1 + row + (height > len(HELP) + 2), key, Role.KEY)
-        canvas.put(x + 13, y + 1 + row + (height > len(HELP) + 2), what[: width - 15])
+    for row, (key, what) in enumerate(keys[: height - 2]):
+        canvas.put(x + 2, y + 1 + row + (height > len(keys) + 2), key, Role.KEY)
+        canvas.put(x + 13, y + 1 + row + (height > len(keys) + 2), what[: width - 15])
 
 
 def price(lane: LaneState) -> list[tuple[str, Role]]:

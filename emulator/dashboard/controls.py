@@ -1,19 +1,16 @@
-"""What a person does to a running session by keys: its pace, what is seen of it, and what is injected."""
+"""What a person does by keys to what is watched: its pace, what is seen of it, and what is injected."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from emulator.clock import Speed
-from emulator.dashboard.history import History
 from emulator.dashboard.injections import INJECTIONS
 from emulator.dashboard.state import Looking
 from emulator.dashboard.theme import THEMES, Theme
-from emulator.runner import Session
+from emulator.dashboard.watched import Watched
 
 LADDER: tuple[Speed, ...] = (1, 10, 30, 60, 120, 600, 3600, "max")
 """The speeds that keys go through."""
-
-RUN_ENDED = "the run is over: any key for the summary"
 
 
 class Controls:
@@ -22,16 +19,14 @@ class Controls:
     `closing` is set when the dashboard is to go; `export` saves a picture and says where.
     """
 
-    def __init__(
-        self, session: Session, histories: Sequence[History], theme: Theme, export: Callable[[], str]
-    ) -> None:
-        self.looking = Looking()
+    def __init__(self, watched: Watched, theme: Theme, export: Callable[[], str]) -> None:
+        self.looking = Looking(replay=watched.replay)
         self.theme = theme
         self.closing = False
-        self._session = session
-        self._clock = session.clock
-        self._histories = histories
-        self._race = session.lanes[0].name is not None
+        self._watched = watched
+        self._clock = watched.clock
+        self._lanes = len(watched.scenarios)
+        self._race = watched.scenarios[0].lane is not None
         self._export = export
         self._resume_after_help = False
 
@@ -41,24 +36,22 @@ class Controls:
             self._show_help(shown=False)
         elif key == "e":
             return self._export()
-        elif self._look(key):
+        elif self._look(key) or self._watched.scrub(key):
             return None
-        elif self._session.ended.is_set():
+        elif self._watched.ended:
             self.closing = True
         elif key == "q":
             self.stop()
         elif key in INJECTIONS:
-            for lane in self._session.lanes:
-                _ = lane.figures  # asking for them lets the histories be folded until now
-            return INJECTIONS[key](self._session.lanes, self._histories)
+            return self._watched.inject(key)
         else:
             self._pace(key)
         return None
 
     def stop(self) -> None:
-        """End the session here."""
+        """End it here."""
         self.closing = True
-        self._session.stop()
+        self._watched.stop()
 
     def _look(self, key: str) -> bool:
         """Keys that change what is seen, at any time; returns whether this is one."""
@@ -68,10 +61,10 @@ class Controls:
                 self.looking = replace(looking, raster=not looking.raster)
             case "z" if self._race:
                 following = 0 if looking.zoom is None else looking.zoom + 1
-                self._zoom(following if following < len(self._histories) else None)
+                self._zoom(following if following < self._lanes else None)
             case "1" | "2" | "3" | "4" if self._race:
                 lane = int(key) - 1
-                if lane < len(self._histories):
+                if lane < self._lanes:
                     self._zoom(None if looking.zoom == lane else lane)
             case "1" | "2":
                 self.looking = replace(looking, raster=key == "2")
@@ -102,7 +95,7 @@ class Controls:
 
     def _show_help(self, *, shown: bool) -> None:
         self.looking = replace(self.looking, help=shown)
-        if self._session.ended.is_set():
+        if self._watched.ended:
             return
         if shown:
             self._resume_after_help = not self._clock.paused

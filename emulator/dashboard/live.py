@@ -1,4 +1,4 @@
-"""The dashboard of a running session: it draws frames, hears keys and signals, and gives the terminal back.
+"""The dashboard: it draws frames of what is watched, hears keys and signals, and gives the terminal back.
 
 All of it lives outside emulated time: frames are paced by the wall clock, and one that comes late, or finds
 the terminal still busy with the last, is dropped. Nothing here can change a trace but an injection.
@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from emulator.dashboard.canvas import Canvas
-from emulator.dashboard.controls import RUN_ENDED, Controls
+from emulator.dashboard.controls import Controls
 from emulator.dashboard.frame import draw
 from emulator.dashboard.history import History
+from emulator.dashboard.injections import INJECTIONS
 from emulator.dashboard.keys import KeyReader
 from emulator.dashboard.pace import Pace
 from emulator.dashboard.scale import scale
@@ -24,6 +25,7 @@ from emulator.dashboard.svg import save
 from emulator.dashboard.terminal import Terminal
 from emulator.dashboard.text import clock as time_text
 from emulator.dashboard.theme import ASCII, THEMES, UNICODE
+from emulator.dashboard.watched import Watched
 from emulator.runner import EventSink, Session
 from emulator.scenario import Scenario
 
@@ -65,23 +67,71 @@ class Dashboard:
 
     async def watch(self, session: Session) -> None:
         """Draw frames until the session has ended and, if asked to hold, a key was pressed."""
-        show = _Show(session, self, self._terminal, self._options)
-        with show.on_terminal(), show.listening():
+        show = Show(self.watched(session), self._terminal, self._options)
+        try:
             await show.run()
+        finally:
+            self.frames += show.frames
+
+    def watched(self, session: Session) -> Watched:
+        """A session as the dashboard sees it."""
+        return _Running(session, self.histories)
 
 
-class _Show:
-    """One session on the terminal."""
+class _Running:
+    """A session as it runs, its histories folded by the way."""
 
-    def __init__(self, session: Session, dashboard: Dashboard, terminal: Terminal, options: Options) -> None:
+    replay = False
+    ended_notice = "the run is over: any key for the summary"
+
+    def __init__(self, session: Session, histories: Sequence[History]) -> None:
+        self.clock = session.clock
+        self.scenarios: Sequence[Scenario] = [lane.scenario for lane in session.lanes]
+        self.stop = session.stop
         self._session = session
-        self._dashboard = dashboard
+        self._histories = histories
+
+    @property
+    def now(self) -> float:
+        return max(lane.now for lane in self._session.lanes)
+
+    @property
+    def ended(self) -> bool:
+        return self._session.ended.is_set()
+
+    @property
+    def interrupted(self) -> bool:
+        return self._session.interrupted
+
+    def lanes(self) -> list[LaneState]:
+        lanes = []
+        for lane, history in zip(self._session.lanes, self._histories, strict=True):
+            figures = lane.figures  # asking for them lets all events be folded
+            history.advance(lane.now)
+            lanes.append(LaneState(lane.scenario, figures, history, str(lane.error) if lane.error else None))
+        return lanes
+
+    def scrub(self, key: str) -> bool:
+        return False
+
+    def inject(self, key: str) -> str:
+        for lane in self._session.lanes:
+            _ = lane.figures  # as above
+        return INJECTIONS[key](self._session.lanes, self._histories)
+
+
+class Show:
+    """What is watched, on the terminal; `frames` counts what was drawn."""
+
+    def __init__(self, watched: Watched, terminal: Terminal, options: Options) -> None:
+        self.frames = 0
+        self._watched = watched
         self._terminal = terminal
         self._options = options
         self._glyphs = ASCII if options.ascii else UNICODE
-        self._pace = Pace(session.clock, options.frames_per_second)
+        self._pace = Pace(watched.clock, options.frames_per_second)
         self._keys = KeyReader()
-        self._controls = Controls(session, dashboard.histories, THEMES[options.theme], self._export)
+        self._controls = Controls(watched, THEMES[options.theme], self._export)
         self._notice: str | None = None
         self._notice_until = 0.0
         self._wake = asyncio.Event()
@@ -91,15 +141,19 @@ class _Show:
     # -- frames -----------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Draw until there is no more to see."""
+        """Have the terminal, and draw until there is no more to see."""
+        with self._on_terminal(), self._listening():
+            await self._draw_until_closing()
+
+    async def _draw_until_closing(self) -> None:
         holds = self._options.hold and self._terminal.keys is not None
         interval, pace = 1 / self._options.frames_per_second, self._pace
         due = pace.wall()
-        held = False
+        ended = False
         while not self._controls.closing:
-            if self._session.ended.is_set() and not held:
-                held = self._changed = True
-                self._controls.closing = not holds or self._session.interrupted
+            if self._watched.ended != ended:
+                ended, self._changed = not ended, True
+                self._controls.closing = ended and (not holds or self._watched.interrupted)
             self._draw_if_changed()
             due = max(due + interval, pace.wall())
             if not self._controls.closing:
@@ -107,7 +161,7 @@ class _Show:
 
     async def _sleep_until(self, due: float) -> None:
         """Sleep until the next frame is due, or a key or a signal wants one at once."""
-        timer = self._session.clock.call_wall_later(due - self._pace.wall(), self._wake.set)
+        timer = self._watched.clock.call_wall_later(due - self._pace.wall(), self._wake.set)
         await self._wake.wait()
         self._wake.clear()
         timer.cancel()
@@ -116,31 +170,25 @@ class _Show:
         """Draw the present, unless nothing has changed or the terminal is busy with the last frame."""
         if self._notice is not None and self._pace.wall() >= self._notice_until:
             self._notice, self._changed = None, True
-        now = max(lane.now for lane in self._session.lanes), self._terminal.size
+        now = self._watched.now, self._terminal.size
         if self._terminal.busy or not (self._changed or now != self._drawn):
             return
         self._drawn, self._changed = now, False
         self._pace.drawn()
-        notice = RUN_ENDED if self._notice is None and self._session.ended.is_set() else self._notice
+        notice = self._watched.ended_notice if self._notice is None and self._watched.ended else self._notice
         looking = replace(self._controls.looking, notice=notice, keys=self._terminal.keys is not None)
         self._terminal.draw(self._frame(looking), self._controls.theme)
-        self._dashboard.frames += 1
+        self.frames += 1
 
     def _frame(self, looking: Looking) -> Canvas:
-        lanes = []
-        for lane, history in zip(self._session.lanes, self._dashboard.histories, strict=True):
-            figures = lane.figures  # asking for them lets all events be folded
-            history.advance(lane.now)
-            lanes.append(LaneState(lane.scenario, figures, history, str(lane.error) if lane.error else None))
-        t = max(lane.now for lane in self._session.lanes)
-        clock = self._pace.read(t, ended=self._session.ended.is_set())
-        return draw(lanes, clock, self._terminal.size, looking, self._glyphs)
+        clock = self._pace.read(self._watched.now, ended=self._watched.ended)
+        return draw(self._watched.lanes(), clock, self._terminal.size, looking, self._glyphs)
 
     def _export(self) -> str:
         """Save the present frame as a picture; returns where, or why not."""
         canvas = self._frame(replace(self._controls.looking, keys=False))
-        time = time_text(max(lane.now for lane in self._session.lanes)).replace(":", "")
-        name = "".join(c if c.isalnum() else "-" for c in self._session.lanes[0].scenario.name)
+        time = time_text(self._watched.now).replace(":", "")
+        name = "".join(c if c.isalnum() else "-" for c in self._watched.scenarios[0].name)
         path = self._options.folder / f"{name}-{time}.svg"
         try:
             save(canvas, self._controls.theme, path)
@@ -151,7 +199,7 @@ class _Show:
     # -- keys and signals -------------------------------------------------------------------------
 
     @contextmanager
-    def on_terminal(self) -> Iterator[None]:
+    def _on_terminal(self) -> Iterator[None]:
         """Have the terminal, and give it back whatever happens."""
         try:
             self._terminal.enter()
@@ -160,9 +208,9 @@ class _Show:
             self._terminal.close()
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def _listening(self) -> Iterator[None]:
         """Hear keys, and signals if this is the thread that gets them."""
-        loop, keys = self._session.clock, self._terminal.keys
+        loop, keys = self._watched.clock, self._terminal.keys
         signals = []
         if threading.current_thread() is threading.main_thread():
             # What we were told to ignore (as by nohup) stays ignored.
@@ -189,14 +237,14 @@ class _Show:
             # The one that stops for certain: the handler that asyncio set is in the way of the other.
             signal.raise_signal(signal.SIGSTOP)
         elif number == signal.SIGCONT:
-            self._session.clock.forgive_stop()
+            self._watched.clock.forgive_stop()
             self._terminal.enter()
         self._redraw()
 
     def _on_keys(self, keys: int) -> None:
         data = self._terminal.read()
         if not data:
-            self._session.clock.remove_reader(keys)
+            self._watched.clock.remove_reader(keys)
         for key in self._keys.feed(data):
             if (notice := self._controls.press(key)) is not None:
                 self._notice, self._notice_until = notice, self._pace.wall() + _NOTICE_SECONDS

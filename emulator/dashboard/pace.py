@@ -38,12 +38,12 @@ class Pace:
         if clock.speed != self._speed:
             self._speed = clock.speed
             progress.clear()
-        unpaused = clock.statistics().wall_seconds
-        progress.append((unpaused, t))
+        unpaused, now = clock.statistics().wall_seconds, clock.time()
+        progress.append((unpaused, now))
         while progress[0][0] < unpaused - _OVER:
             progress.popleft()
         passed = unpaused - progress[0][0]
-        achieved = (t - progress[0][1]) / passed if passed > _OVER / 4 else None
+        achieved = (now - progress[0][1]) / passed if passed > _OVER / 4 else None
         self._last = ClockReading(t, clock.speed, achieved, clock.paused, self._few_frames())
         return self._last
 

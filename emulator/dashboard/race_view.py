@@ -52,21 +52,21 @@ def draw_race(
     head(canvas, "RACE", _what(lanes), clock, duration)
     if is_small(size):
         _progress(canvas, 1, shown, share)
-        _verdict(canvas, 1, 1 + len(shown), shown)
+        _verdict(canvas, 1, 1 + len(shown), lanes)
     else:
         marks = {mark / duration for lane in lanes for mark in lane.history.marks}
         timeline(canvas, 1, share, sorted(marks))
-        _whole(canvas, shown, share)
+        _whole(canvas, shown, lanes, share)
     foot(canvas, KEYS, looking)
     if looking.help:
-        help_over(canvas)
+        help_over(canvas, looking)
     return canvas
 
 
 def _what(lanes: Sequence[LaneState]) -> str:
     workers = {lane.scenario.rollout.workers for lane in lanes}
     same = f"same {workers.pop():,} workers  " if len(workers) == 1 else ""
-    more = f"first {MOST} of {len(lanes)} lanes, z zooms all  " if len(lanes) > MOST else ""
+    more = f"first {MOST} of {len(lanes)} lanes in full, z zooms any  " if len(lanes) > MOST else ""
     return f"{more}same seed  {same}same episodes  {lanes[0].scenario.name}"
 
 
@@ -75,12 +75,14 @@ def done(lane: LaneState) -> int:
     return lane.figures.updates * lane.scenario.trainer.batch_size
 
 
-def _whole(canvas: Canvas, lanes: Sequence[LaneState], share: float) -> None:
+def _whole(canvas: Canvas, lanes: Sequence[LaneState], contenders: Sequence[LaneState], share: float) -> None:
+    """Some lanes with all that there is to see of them, and who is ahead among all."""
     height = canvas.height
     roomy, large = height >= 30, height >= 45
     top = 2 + roomy
-    _progress(canvas, top, lanes, share)
-    top = _headline(canvas, top + len(lanes) + roomy, lanes) + large
+    bars = contenders if roomy else lanes
+    _progress(canvas, top, bars, share)
+    top = _headline(canvas, top + len(bars) + roomy, contenders) + large
     lines = 5 if large else 2 if roomy else 1
     meters = 5 if large else 4 if roomy else 3
     lost = any(lost_work(lane) for lane in lanes)
@@ -160,6 +162,8 @@ def ahead(leader: LaneState, others: Sequence[LaneState]) -> str:
         if done(leader) == done(others[0]):
             return "neck and neck."
         return f"{leader.name} is {done(leader) / done(others[0]):.1f}x ahead."
+    if len(parts) > MOST - 1:
+        parts = [parts[0], parts[-1]]
     return f"{leader.name} leads: {', '.join(parts)}."
 
 

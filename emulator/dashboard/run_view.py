@@ -63,7 +63,7 @@ def draw_run(
         _whole(canvas, lane, looking)
     foot(canvas, KEYS, looking)
     if looking.help:
-        help_over(canvas)
+        help_over(canvas, looking)
     return canvas
 
 

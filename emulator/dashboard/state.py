@@ -64,7 +64,7 @@ class ClockReading:
 class Looking:
     """What a person chose to look at: which lane of a race, its workers as a raster, the help.
 
-    `notice` takes the place of the keys; without `keys` neither is there.
+    `notice` takes the place of the keys; without `keys` neither is there. In a `replay` there are other keys.
     """
 
     zoom: int | None = None
@@ -72,3 +72,4 @@ class Looking:
     help: bool = False
     notice: str | None = None
     keys: bool = True
+    replay: bool = False

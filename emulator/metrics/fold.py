@@ -312,6 +312,13 @@ class Fold:
         if self._group_size > 1 and cause != "surplus":
             self._lose_member(episode.group, whole=cause in GROUP_CAUSES)
 
+    def settled_groups(self) -> Iterator[GroupRecord]:
+        """Groups that are complete or lost and have no episode left: nothing changes them any more."""
+        present = {episode.group for episode in self.episodes.values()}
+        for number, group in self._groups.items():
+            if number not in present and (group.lost or len(group.finishes) == self._group_size):
+                yield group
+
     def _lose_member(self, number: int, *, whole: bool) -> None:
         """A group lost a member; it is lost `whole` if that was the reason, or if too few are left."""
         group = self._groups[number]

@@ -34,10 +34,10 @@ class ExactSum:
     def value(self, further: Iterable[float] = ()) -> float:
         """The sum so far (and of `further` terms), correctly rounded."""
         if len(self._terms) > _CONDENSE_AT:
-            self._condense()
+            self.condense()
         return math.fsum(chain(self._terms, further))
 
-    def _condense(self) -> None:
+    def condense(self) -> None:
         """Keep a few terms of the same exact sum: what rounding loses becomes a term of its own."""
         few = []
         while total := math.fsum(self._terms):
@@ -48,7 +48,7 @@ class ExactSum:
     def condense_if_long(self) -> None:
         """Bound the memory that the terms take."""
         if len(self._terms) > _CONDENSE_AT:
-            self._condense()
+            self.condense()
 
 
 def ratio(numerator: float, denominator: float) -> float | None:

@@ -3,19 +3,18 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.dashboard.tmux import Pane, Tmux, eventually, watching
 
 if shutil.which("tmux") is None:
     pytest.skip("tmux is not installed", allow_module_level=True)
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 10.0
 PROGRAM = f"{sys.executable} -m tests.dashboard.program"
 
 # One terminal for each test, all started at once: starting Python takes most of the time.
@@ -32,87 +31,23 @@ STARTED = {
 }
 
 
-def eventually(condition: Callable[[], bool], what: Callable[[], str]) -> None:
-    """Wait until a condition holds."""
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, f"it never came to this: {what()}"
-        time.sleep(0.02)
-
-
-class Pane:
-    """A terminal in tmux, of 100 columns and 30 rows at first."""
-
-    def __init__(self, tmux: "Tmux", name: str) -> None:
-        self._tmux = tmux
-        self._name = name
-        self.pid_file = tmux.folder / f"{name}.pid"
-
-    def press(self, *keys: str) -> None:
-        self._tmux("send-keys", "-t", self._name, *keys)
-
-    def screen(self) -> str:
-        return self._tmux("capture-pane", "-p", "-t", self._name)
-
-    def shows(self, text: str) -> None:
-        eventually(lambda: text in self.screen(), lambda: f"{text!r} on\n{self.screen()}")
-
-    def shows_no(self, text: str) -> None:
-        eventually(lambda: text not in self.screen(), lambda: f"no {text!r} on\n{self.screen()}")
-
-    def resize(self, columns: int, rows: int) -> None:
-        self._tmux("resize-window", "-t", self._name, "-x", str(columns), "-y", str(rows))
-
-    @property
-    def state(self) -> str:
-        """Whether it is on the other screen, and whether the cursor is shown."""
-        return self._tmux("display", "-p", "-t", self._name, "#{alternate_on} #{cursor_flag}").strip()
-
-    def signal(self, number: signal.Signals) -> None:
-        os.kill(int(self.pid_file.read_text()), number)
-
-    def is_restored(self) -> None:
-        eventually(lambda: self.state == "0 1", lambda: "the terminal is restored")
-        self.shows("tty icanon echo")
-
-
-class Tmux:
-    """A tmux server of our own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __call__(self, *arguments: str) -> str:
-        command = ["tmux", "-S", str(self.folder / "socket"), "-f", os.devnull, *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
 @pytest.fixture(scope="module")
 def panes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pane]]:
     folder = tmp_path_factory.mktemp("tmux")
     tmux = Tmux(folder)
     panes = {}
     for name, arguments in STARTED.items():
-        pane = panes[name] = Pane(tmux, name)
-        run = f"cd {ROOT}; trap : INT; sh -c 'echo $$ > {pane.pid_file}; exec {PROGRAM} {arguments}'"
-        modes = "stty -a | grep -qE '(^| )-(icanon|echo)( |;|$)' || echo tty icanon echo"
-        shell = ["sh", "-c", f"{run}; {modes}; exec sleep 1000"]
+        pid_file = Pane(tmux, name).pid_file
+        run = f"cd {ROOT}; trap : INT; sh -c 'echo $$ > {pid_file}; exec {PROGRAM} {arguments}'"
+        shell = ["sh", "-c", f"{run}; {tmux.MODES}; exec sleep 1000"]
         if name == "stop":
             shell = ["env", f"HISTFILE={os.devnull}", "PS1=ready> ", "bash", "--norc"]
-        size = ["-x", "100", "-y", "30"]
-        tmux("new-session", "-d", "-s", name, *size, "-c", str(folder), *shell)
+        pane = panes[name] = tmux.start(name, shell)
         if name == "stop":
             pane.shows("ready>")
             pane.press(f"cd {ROOT}; {PROGRAM} {arguments}", "Enter")
     yield panes
     tmux("kill-server")
-
-
-def watching(pane: Pane) -> Pane:
-    """The pane, once it shows frames in which time goes by."""
-    eventually(lambda: pane.state == "1 0", lambda: "the dashboard is on the other screen")
-    pane.shows("updates")
-    return pane
 
 
 def test_keys_pause_change_the_speed_inject_zoom_and_export(panes: dict[str, Pane], tmp_path: Path) -> None:

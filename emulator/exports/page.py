@@ -1,0 +1,204 @@
+"""A recording as one page: figures, plots and the scenario, with nothing to be loaded from anywhere.
+
+The lanes of a race are side by side where there is room, and drawn to the same scales.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any, TextIO
+
+from ruamel.yaml import YAML
+
+from emulator.dashboard.scale import scale
+from emulator.dashboard.text import clock
+from emulator.exports import plots
+from emulator.exports.series import ACCOUNTS, Series
+from emulator.exports.settings import Settings
+from emulator.exports.style import STYLE
+from emulator.exports.tracks import Tracks
+from emulator.exports.words import injection
+from emulator.metrics import GENERATING
+from emulator.recording import RecordedLane, Recording
+from emulator.recording.outcome import outcomes
+from emulator.summary import decimal, number, seconds_text, share, strategy_text, verdict
+from emulator.version import __version__
+
+_COLUMNS = 180
+_TIMELINE_COLUMNS = 220
+_TIMELINE_ROWS = 64
+_LEGEND = (
+    ("w-3", "generating"),
+    ("w-straggler", "straggler"),
+    ("w-overhead", "overhead"),
+    ("w-frozen", "weights"),
+    ("w-gated", "gated"),
+    ("w-blocked", "blocked"),
+    ("w-down", "down"),
+    ("w-none", "waiting"),
+)
+
+
+def write(recording: Recording, settings: Settings, file: TextIO) -> None:
+    """Write the page."""
+    scenario = recording.scenario
+    title = escape(scenario.name)
+    file.write(
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
+    )
+    kind = "race: same seed, same episodes" if recording.is_race else strategy_text(scenario)
+    facts = f"{kind} · {scenario.rollout.workers} workers · seed {recording.seed} · {clock(recording.t_end)}"
+    file.write(f"<header>\n<h1>{title}</h1>\n<p>{escape(facts)}</p>\n")
+    if scenario.description:
+        file.write(f"<p>{escape(scenario.description)}</p>\n")
+    if recording.cut is not None:
+        file.write(f'<p class="alert">Cut off at {clock(recording.t_end)}.</p>\n')
+    runs = outcomes(recording)
+    if recording.is_race:
+        file.write(f'<p class="verdict">{escape(verdict(runs))}</p>\n')
+    file.write(f'</header>\n<main class="{"race" if recording.is_race else "run"}">\n')
+    for part in _lanes(recording, [run.result for run in runs]):
+        file.write(part)
+    file.write(
+        f"</main>\n<section>\n<h2>Scenario</h2>\n<pre>{escape(_yaml(scenario.resolved()))}</pre>\n</section>\n"
+        f"<footer>emulator {__version__}</footer>\n</body>\n</html>\n"
+    )
+
+
+class _Drawn:
+    """What the plots of a lane show."""
+
+    def __init__(self, lane: RecordedLane, t_end: float, straggler: float) -> None:
+        tracks = Tracks(lane)
+        series = Series(tracks, _COLUMNS, t_end)
+        self.workers = series.share((GENERATING,), trainer=False)
+        self.trainer = series.share(("updating", "pushing"), trainer=True)
+        self.queue = series.depth()
+        self.staleness = _staleness(tracks, series)
+        self.marks = [(event.t, injection(event.action)) for event in tracks.injections]
+        self.count = tracks.workers
+        self.grids = Series(tracks, _TIMELINE_COLUMNS, t_end).timeline(_TIMELINE_ROWS, straggler)
+
+
+def _staleness(tracks: Tracks, series: Series) -> list[float | None]:
+    """The mean staleness of what was trained in each column; where nothing was, that of the one before."""
+    totals, counts = [0] * series.count, [0] * series.count
+    for batch in tracks.batches:
+        column = min(int(batch.t / series.width), series.count - 1)
+        totals[column] += sum(batch.staleness)
+        counts[column] += len(batch.staleness)
+    values: list[float | None] = []
+    for i, (total, n) in enumerate(zip(totals, counts, strict=True)):
+        ended = series.starts[i] >= tracks.lane.t_end
+        values.append(total / n if n else None if ended or not values else values[-1])
+    return values
+
+
+def _lanes(recording: Recording, results: Sequence[dict[str, Any]]) -> Iterator[str]:
+    t_end = recording.t_end
+    straggler = scale([lane.scenario for lane in recording.lanes]).straggler
+    drawn = [_Drawn(lane, t_end, straggler) for lane in recording.lanes]
+    limits = [_limit(lane) for lane in recording.lanes]
+    queue = plots.ceiling(max([1.0, *(v for one in drawn for v in one.queue if v)]))
+    stale = plots.ceiling(
+        max([1.0, *(v for one in drawn for v in one.staleness if v), *(limit or 0.0 for limit in limits)])
+    )
+    for lane, result, one, limit in zip(recording.lanes, results, drawn, limits, strict=True):
+        yield '<section class="lane">\n'
+        if lane.name is not None:
+            yield f"<h2>{escape(lane.name)} <small>{escape(strategy_text(lane.scenario))}</small></h2>\n"
+        if lane.error is not None:
+            yield f'<p class="alert">{escape(lane.error)}</p>\n'
+        yield _figures(result)
+        yield '<div class="plots">\n'
+        busy: dict[str, Any] = {"t_end": t_end, "top": 1.0, "percent": True, "marks": one.marks}
+        for who, values, kind in (("workers", one.workers, "busy"), ("trainer", one.trainer, "trainer")):
+            drawing = plots.line(f"{who} busy", values, kind=kind, **busy)
+            yield _plot(f"{who.capitalize()} busy", share(result[who]["utilisation"]), drawing)
+        depths = plots.line("queue", one.queue, t_end, queue, kind="queue", marks=one.marks)
+        yield _plot("Queue", f"mean {number(result['queue']['mean'])}", depths)
+        told = result["staleness"]
+        ages = plots.line(
+            "staleness", one.staleness, t_end, stale, kind="stale", limit=limit, marks=one.marks
+        )
+        yield _plot("Staleness", f"mean {decimal(told['mean'])}, max {number(told['max'])}", ages)
+        counts = plots.histogram("staleness of trained episodes", told["histogram"], limit)
+        yield _plot("Staleness of trained episodes", "versions", counts)
+        rows = one.grids.shape[1]
+        band = "a row each" if rows == one.count else f"a row is {-(-one.count // rows)} workers"
+        walls = plots.timeline("what each worker did", one.grids, t_end, one.marks)
+        yield _plot(f"{one.count} workers", band, walls + _legend(one))
+        yield "</div>\n"
+        yield _injections(one.marks)
+        yield "</section>\n"
+
+
+def _limit(lane: RecordedLane) -> float | None:
+    value = getattr(lane.scenario.strategy, "max_staleness", None)
+    return None if value is None else float(value)
+
+
+def _plot(title: str, value: str, drawing: str) -> str:
+    head = f"<figcaption>{escape(title)} <small>{escape(value)}</small></figcaption>"
+    return f"<figure>{head}{drawing}</figure>\n"
+
+
+def _legend(one: _Drawn) -> str:
+    entries = (
+        f'<span><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="{kind}" width="10" height="10"/>'
+        f"</svg>{name}</span>"
+        for kind, name in _LEGEND
+        if name in ("generating", "straggler", "waiting") or _happened(one, kind)
+    )
+    return f'<p class="legend">{"".join(entries)}</p>'
+
+
+def _happened(one: _Drawn, kind: str) -> bool:
+    return bool(one.grids[ACCOUNTS.index(kind.removeprefix("w-"))].any())
+
+
+def _injections(marks: plots.Marks) -> str:
+    if not marks:
+        return ""
+    items = "".join(f"<li><b>{clock(t)}</b> {escape(label)}</li>" for t, label in marks[:20])
+    more = f"<li>and {len(marks) - 20} more</li>" if len(marks) > 20 else ""
+    return f'<ul class="injections">{items}{more}</ul>\n'
+
+
+def _figures(result: dict[str, Any]) -> str:
+    """The figures of the summary."""
+    workers, told, queue = result["workers"], result["staleness"], result["queue"]
+    episodes, lengths = result["episodes"], result["episode_seconds"]
+    lost = {name: episodes[name] for name in ("dropped", "aborted", "failed") if episodes[name]}
+    bias = f"{seconds_text(lengths['trained_mean'])} of {seconds_text(lengths['started_mean'])}"
+    rows = [
+        ("updates per hour", number(result["updates_per_hour"]), f"{result['updates']:,} updates"),
+        ("workers busy", share(workers["utilisation"]), f"goodput {share(workers['goodput'])}"),
+        ("trainer busy", share(result["trainer"]["utilisation"]), f"{result['publications']:,} published"),
+        ("staleness", decimal(told["mean"]), f"p95 {number(told['p95'])}, max {number(told['max'])}"),
+        ("length bias", decimal(lengths["length_bias"]), bias),
+        ("queue", number(queue["mean"]), f"max {number(queue['max'])}"),
+        (
+            "episodes trained",
+            f"{episodes['trained']:,}",
+            ", ".join([f"{episodes['started']:,} started", *(f"{n:,} {name}" for name, n in lost.items())]),
+        ),
+    ]
+    cards = "".join(
+        f"<div><dt>{name}</dt><dd><b>{value}</b> <small>{escape(detail)}</small></dd></div>"
+        for name, value, detail in rows
+    )
+    return f"<dl>{cards}</dl>\n"
+
+
+def _yaml(value: Any) -> str:
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # its stub says None
+    yaml.allow_unicode = True
+    text = io.StringIO()
+    yaml.dump(value, text)
+    return text.getvalue()
