@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from emulator.api import race, run
     from emulator.clock import ClockStatistics
     from emulator.errors import DeadlockError, EmulatorError, RecordingError, RunError, ScenarioError
+    from emulator.exports import export
     from emulator.recording import RecordedLane, Recording, load_scenario, read_recording
     from emulator.runner import Run
     from emulator.scenario import Scenario
@@ -32,6 +33,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "__version__",
+    "export",
     "load_scenario",
     "race",
     "read_recording",
@@ -49,6 +51,7 @@ _HOMES = {
     "RunError": "errors",
     "Scenario": "scenario",
     "ScenarioError": "errors",
+    "export": "exports",
     "load_scenario": "recording",
     "race": "api",
     "read_recording": "recording",

@@ -30,10 +30,10 @@ main.race { grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr
 .lane { min-width: 0; }
 dl {
   display: grid; gap: .5rem; margin: .6rem 0 1rem;
-  grid-template-columns: repeat(auto-fill, minmax(8.2rem, 1fr));
+  grid-template-columns: repeat(auto-fit, minmax(8.6rem, 1fr));
 }
 dl div { background: var(--card); border-radius: .5rem; padding: .45rem .7rem; }
-dt { color: var(--dim); font-size: .82rem; }
+dt { color: var(--dim); font-size: .82rem; white-space: nowrap; }
 dd { margin: 0; }
 dd b { display: block; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
 .plots { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
