@@ -102,4 +102,8 @@ def _run(
 
 
 def _with_seed(scenario: Scenario, seed: int | None) -> Scenario:
-    return scenario if seed is None else scenario.model_copy(update={"seed": seed})
+    if seed is None:
+        return scenario
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+        raise ValueError(f"the seed is {seed!r}; it must be a whole number from 0 to 2**64 - 1")
+    return scenario.model_copy(update={"seed": seed})

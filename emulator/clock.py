@@ -136,6 +136,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         self._order = itertools.count()
         self._turns = 0
         self._last_poll = -math.inf
+        self._listened = False
         # Pacing: None until time first has to move, so that setting up costs no lag.
         self._anchor_wall: float | None = None
         self._anchor_time = 0.0
@@ -348,10 +349,12 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         if when is not None:
             until = self._due_on_wall(when)
             lag = now - until
-            if lag > CATCH_UP and self._last_poll < now - CATCH_UP:
+            if lag > CATCH_UP and not self._listened:
                 # A process that was stopped has a signal waiting, and it is to be heard first.
+                self._listened = True
                 self._poll(0, between=True)
                 return
+            self._listened = False
             if lag >= 0:
                 self._worst_lag = lag if self._worst_lag is None else max(self._worst_lag, lag)
                 if lag > CATCH_UP:

@@ -9,6 +9,7 @@ import asyncio
 import gc
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
@@ -270,8 +271,23 @@ def run_lanes(
         assert session.runs is not None
         return session.runs
 
-    with _rare_garbage_collection(), _plain_exceptions():
-        return anyio.run(main, backend_options={"loop_factory": partial(EmulatedLoop, asked)})
+    def run() -> list[Run]:
+        with _rare_garbage_collection(), _plain_exceptions():
+            return anyio.run(main, backend_options={"loop_factory": partial(EmulatedLoop, asked)})
+
+    if not _in_running_loop():
+        return run()
+    # In a notebook: another loop runs in this thread, and is blocked until the run is over.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(run).result()
+
+
+def _in_running_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 @asynccontextmanager

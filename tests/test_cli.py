@@ -432,3 +432,19 @@ def test_no_color_leaves_a_terminal_without_colours(
     outcome = call("run", small, "--speed", "max", "--quiet")
     assert ("\x1b[38;" in outcome.out) is coloured
     assert "UPDATES PER HOUR" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "told"),
+    [
+        ("> /dev/full", 1, "the output cannot be written: No space left on device\n"),
+        (">&-", 0, ""),
+        ("2>&- > /dev/null", 0, ""),
+    ],
+)
+def test_output_that_goes_nowhere_leaves_no_traceback(
+    small: str, redirection: str, code: int, told: str
+) -> None:
+    command = " ".join([*COMMAND, "run", small, "--speed", "max", "--json", "--quiet", redirection])
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, timeout=20)
+    assert (ended.returncode, ended.stderr) == (code, told)

@@ -5,6 +5,7 @@ import gc
 import math
 import os
 import random
+import selectors
 import signal
 import socket
 import subprocess
@@ -606,6 +607,39 @@ def test_a_process_that_was_stopped_goes_on_from_where_it_was(*, seen_in_a_wait:
     assert statistics.worst_lag_ms == pytest.approx(0, abs=1e-6)
     assert statistics.paused_seconds + statistics.wall_seconds == pytest.approx(expected[-1][1])
     assert statistics.achieved_speed == pytest.approx(60)
+
+
+def test_a_stop_through_which_a_wait_slept_is_heard_of_before_it_counts_as_lag() -> None:
+    class Sleeper(FakeWall):
+        """Its first wait comes back late and empty-handed, though a byte has come meanwhile."""
+
+        def select(
+            self, selector: selectors.BaseSelector, timeout: float | None
+        ) -> list[tuple[selectors.SelectorKey, int]]:
+            if timeout and not self.waits:
+                self.waits.append(timeout)
+                self.jam(timeout + 10)
+                os.write(writer, b"continued")
+                return []
+            return super().select(selector, timeout)
+
+    with pipe() as (reader, writer):
+        wall = Sleeper()
+        loop = EmulatedLoop(60, wall)
+
+        def continued() -> None:
+            os.read(reader, 100)
+            loop.forgive_stop()
+
+        loop.add_reader(reader, continued)
+        log = log_at(loop, wall, 60.0, 120.0)
+        run_until(loop, 120.0)
+        loop.remove_reader(reader)
+        statistics = loop.statistics()
+        loop.close()
+    assert log == nearly([(60.0, 11.0), (120.0, 12.0)])
+    assert statistics.paused_seconds == pytest.approx(10)
+    assert statistics.worst_lag_ms == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.parametrize("state", ["not begun", "in time", "paused", "max"])

@@ -501,11 +501,6 @@ async def test_a_program_on_asyncio_can_run_one_in_a_thread() -> None:
     assert run.result["emulated_seconds"] == 1000.0
 
 
-async def test_a_run_inside_a_running_loop_is_refused() -> None:
-    with pytest.raises(RuntimeError, match="Already running"):
-        emulator.run(scenario(), speed="max")
-
-
 @pytest.fixture
 def thresholds() -> Iterator[tuple[int, int, int]]:
     """Thresholds of the garbage collector that nobody else would choose."""
@@ -562,3 +557,22 @@ def test_a_lane_view_tells_its_name_and_where_it_stands() -> None:
         assert (view.name, view.now, view.error) == ("only", 0.0, None)
     finally:
         loop.close()
+
+
+def test_a_run_works_where_a_loop_runs_already_as_in_a_notebook() -> None:
+    async def cell() -> Run:
+        return emulator.run(scenario(), speed="max")
+
+    assert asyncio.run(cell()).trace_sha256 == emulator.run(scenario(), speed="max").trace_sha256
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, True, "x", 1.0])
+def test_a_seed_that_no_scenario_could_have_is_refused(seed: Any) -> None:
+    with pytest.raises(ValueError, match="it must be a whole number from 0 to"):
+        emulator.run(scenario(), speed="max", seed=seed)
+
+
+def test_durations_of_almost_nothing_are_an_instant_without_an_end_too() -> None:
+    short = scenario(rollout={"workers": 2, "episode_seconds": 1e-300})
+    with pytest.raises(EndlessInstantError, match="no time passes at"):
+        emulator.run(short, speed="max")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from emulator.cli.endings import complain, endings, speed_of
+from emulator.cli.endings import complain, endings, open_missing_streams, speed_of
 from emulator.version import __version__
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     The code is 0 when all is done, 1 when a run failed, 2 for bad usage or a bad scenario, and 128 + n when
     signal n ended it: 130 for Ctrl-C, 141 for a closed pipe.
     """
+    open_missing_streams()
     app(args=None if arguments is None else list(arguments), prog_name="emulator")
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 _CLOSED_PIPE = 141
 _BAD_SCENARIO = 2
+_FAILED = 1
 _FASTEST = 1e9
 
 
@@ -30,13 +31,22 @@ def endings() -> Iterator[None]:
         raise typer.Exit(_INTERRUPTED) from None
     except OSError as error:
         # The reader of a pipe has gone (EPIPE), or the terminal has (EIO).
-        if error.errno not in (errno.EPIPE, errno.EIO):
-            raise
         _hush()
-        raise typer.Exit(_CLOSED_PIPE) from None
+        if error.errno in (errno.EPIPE, errno.EIO):
+            raise typer.Exit(_CLOSED_PIPE) from None
+        complain(f"the output cannot be written: {error.strerror}")
+        raise typer.Exit(_FAILED) from None
     except (ScenarioError, RecordingError) as error:
         complain(str(error))
         raise typer.Exit(_BAD_SCENARIO) from None
+
+
+def open_missing_streams() -> None:
+    """Let output go nowhere where the shell has closed its stream (``>&-``)."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
 
 
 def complain(text: str) -> None:

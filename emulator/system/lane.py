@@ -29,6 +29,9 @@ EVENTS_PER_INSTANT = 10_000
 EVENTS_PER_INSTANT_AND_SIZE = 100
 """An instant with more events than the first plus this many for each worker and batch place never ends."""
 
+NO_TIME = 1e-6
+"""Seconds that count as one instant here: durations of almost nothing come to no end either."""
+
 
 class Lane:
     """The system of one scenario on a loop."""
@@ -114,7 +117,7 @@ class Lane:
 
     def emit(self, event: ev.Event) -> None:
         """Let an event out."""
-        if event.t != self._instant:
+        if event.t > self._instant + NO_TIME:
             self._instant = event.t
             self._events_at_instant = 0
         self._events_at_instant += 1
