@@ -45,7 +45,8 @@ _VIEW = (
     ("c", "palette: dark, light, plain"),
     ("e", "export this frame as a picture (SVG)"),
 )
-HELP = (*_TIME, *_INJECT, *_VIEW, ("q  ctrl-c", "end the run here, with the summary"))
+_LOOK_BACK = (("arrows [ ]", "look back, as in a replay; End comes back to now"),)
+HELP = (*_TIME, *_INJECT, *_LOOK_BACK, *_VIEW, ("q  ctrl-c", "end the run here, with the summary"))
 REPLAY_HELP = (*_TIME, *_SCRUB, *_VIEW, ("q  ctrl-c", "close, with the summary"))
 
 _REPLAY_KEYS = (
@@ -132,7 +133,7 @@ def foot(canvas: Canvas, keys: Sequence[tuple[str, str]], looking: Looking) -> N
 def help_over(canvas: Canvas, looking: Looking) -> None:
     """The keys, over whatever is there."""
     keys = REPLAY_HELP if looking.replay else HELP
-    width = min(canvas.width, 4 + 11 + max(len(what) for _, what in keys))
+    width = min(canvas.width, 4 + 12 + max(len(what) for _, what in keys))
     height = min(canvas.height, len(keys) + 4)
     x, y = (canvas.width - width) // 2, (canvas.height - height) // 2
     for row in range(height):
@@ -140,7 +141,7 @@ def help_over(canvas: Canvas, looking: Looking) -> None:
     canvas.box(Area(x, y, width, height), "keys", "paused; any key goes on")
     for row, (key, what) in enumerate(keys[: height - 2]):
         canvas.put(x + 2, y + 1 + row + (height > len(keys) + 2), key, Role.KEY)
-        canvas.put(x + 13, y + 1 + row + (height > len(keys) + 2), what[: width - 15])
+        canvas.put(x + 14, y + 1 + row + (height > len(keys) + 2), what[: width - 16])
 
 
 def price(lane: LaneState) -> list[tuple[str, Role]]:

@@ -18,7 +18,9 @@ from emulator.dashboard.frame import draw
 from emulator.dashboard.history import History
 from emulator.dashboard.injections import INJECTIONS
 from emulator.dashboard.keys import KeyReader
+from emulator.dashboard.look_back import Kept
 from emulator.dashboard.pace import Pace
+from emulator.dashboard.replay_states import SCRUB_KEYS, States
 from emulator.dashboard.scale import scale
 from emulator.dashboard.state import LaneState, Looking
 from emulator.dashboard.svg import save
@@ -60,7 +62,10 @@ class Dashboard:
     def __init__(self, scenarios: Sequence[Scenario], terminal: Terminal, options: Options) -> None:
         common = scale(scenarios)
         self.histories = [History(scenario, common) for scenario in scenarios]
-        self.sinks: list[list[EventSink]] = [[history.add] for history in self.histories]
+        self._kept = Kept(len(scenarios))
+        self.sinks: list[list[EventSink]] = [
+            [history.add, self._kept.sink(lane)] for lane, history in enumerate(self.histories)
+        ]
         self.frames = 0
         self._terminal = terminal
         self._options = options
@@ -75,35 +80,57 @@ class Dashboard:
 
     def watched(self, session: Session) -> Watched:
         """A session as the dashboard sees it."""
-        return _Running(session, self.histories)
+        return _Running(session, self.histories, self._kept)
 
 
 class _Running:
     """A session as it runs, its histories folded by the way."""
 
     replay = False
-    ended_notice = "the run is over: any key for the summary"
 
-    def __init__(self, session: Session, histories: Sequence[History]) -> None:
+    def __init__(self, session: Session, histories: Sequence[History], kept: Kept) -> None:
         self.clock = session.clock
         self.scenarios: Sequence[Scenario] = [lane.scenario for lane in session.lanes]
-        self.stop = session.stop
         self._session = session
         self._histories = histories
+        self._kept = kept
+        self._back: States | None = None
+        self._back_at = 0.0
 
     @property
     def now(self) -> float:
+        return self._back_at if self._looks_back else self._present
+
+    @property
+    def _present(self) -> float:
         return max(lane.now for lane in self._session.lanes)
+
+    @property
+    def _looks_back(self) -> bool:
+        if not self.clock.paused:
+            self._back = None  # time goes on, and so does what is seen
+        return self._back is not None
 
     @property
     def ended(self) -> bool:
         return self._session.ended.is_set()
 
     @property
+    def standing(self) -> str | None:
+        if self._looks_back:
+            return f"looking back to {time_text(self._back_at)}; End comes back"
+        return "the run is over: any key for the summary" if self.ended else None
+
+    @property
     def interrupted(self) -> bool:
         return self._session.interrupted
 
+    def stop(self) -> None:
+        self._session.stop()
+
     def lanes(self) -> list[LaneState]:
+        if self._looks_back and self._back is not None:
+            return self._back.at(self._back_at)
         lanes = []
         for lane, history in zip(self._session.lanes, self._histories, strict=True):
             figures = lane.figures  # asking for them lets all events be folded
@@ -112,9 +139,22 @@ class _Running:
         return lanes
 
     def scrub(self, key: str) -> bool:
-        return False
+        if key not in SCRUB_KEYS:
+            return False
+        if not self._looks_back:
+            self.clock.pause()
+            self._back, self._back_at = self._kept.states(self._session.lanes), self._present
+        if self._back is not None:
+            goal = self._back.goal(key, self._back_at, self._back_at)
+            if goal is not None:
+                self._back_at = min(max(goal, 0.0), self._back.t_end)
+            if self._back_at >= self._back.t_end:
+                self._back = None
+        return True
 
     def inject(self, key: str) -> str:
+        if self._looks_back:
+            return "looking back: nothing can be injected; End comes back"
         for lane in self._session.lanes:
             _ = lane.figures  # as above
         return INJECTIONS[key](self._session.lanes, self._histories)
@@ -175,7 +215,7 @@ class Show:
             return
         self._drawn, self._changed = now, False
         self._pace.drawn()
-        notice = self._watched.ended_notice if self._notice is None and self._watched.ended else self._notice
+        notice = self._watched.standing if self._notice is None else self._notice
         looking = replace(self._controls.looking, notice=notice, keys=self._terminal.keys is not None)
         self._terminal.draw(self._frame(looking), self._controls.theme)
         self.frames += 1

@@ -15,13 +15,11 @@ import anyio
 
 from emulator.clock import EmulatedLoop, Speed
 from emulator.dashboard.live import Options, Show
-from emulator.dashboard.replay_states import States, cut_text, following, previous
+from emulator.dashboard.replay_states import SCRUB_KEYS, States, cut_text, following
 from emulator.dashboard.state import LaneState
 from emulator.dashboard.terminal import Terminal
 from emulator.recording import Recording
 from emulator.scenario import Scenario
-
-MINUTE = 60.0
 
 _GRACE = 1.0  # wall seconds after a jump in which the next one goes on from where that went to
 
@@ -40,7 +38,7 @@ class Replay:
         self.interrupted = False
         self._states = states
         end = "the end of the recording" if recording.cut is None else cut_text(states.t_end)
-        self.ended_notice = f"{end}; arrows go back, others close"
+        self._at_the_end = f"{end}; arrows go back, others close"
         self._jumped_at = -_GRACE
         self._jumped_to = 0.0
         self._stand(0.0)
@@ -54,6 +52,11 @@ class Replay:
     def ended(self) -> bool:
         """Whether it stands at its end."""
         return self._from >= self._states.t_end
+
+    @property
+    def standing(self) -> str | None:
+        """That it is at its end, if it is."""
+        return self._at_the_end if self.ended else None
 
     def lanes(self) -> list[LaneState]:
         """The lanes as they stood at `now`."""
@@ -70,23 +73,11 @@ class Replay:
 
     def scrub(self, key: str) -> bool:
         """Jump, if that is what a key is for; returns whether it is."""
+        if key not in SCRUB_KEYS:
+            return False
         wall = self._wall()
         here = self._jumped_to if wall - self._jumped_at < _GRACE else self.now
-        match key:
-            case "left" | "down":
-                to: float | None = self.now - MINUTE
-            case "right" | "up":
-                to = self.now + MINUTE
-            case "home":
-                to = 0.0
-            case "end":
-                to = self._states.t_end
-            case "[":
-                to = previous(self._states.markers, here)
-            case "]":
-                to = following(self._states.markers, here)
-            case _:
-                return False
+        to = self._states.goal(key, self.now, here)
         if to is not None:
             self.jump(to)
             self._jumped_at, self._jumped_to = wall, self._from

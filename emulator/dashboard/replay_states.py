@@ -32,6 +32,11 @@ EVERY = 4096
 MEMORY = 256_000_000
 """Bytes that all checkpoints may take, about."""
 
+MINUTE = 60.0
+"""Emulated seconds that an arrow goes."""
+
+SCRUB_KEYS = frozenset({"left", "down", "right", "up", "home", "end", "[", "]"})
+
 _SHARED = {Scenario, Scale, Column, Entry, Hit}
 _when = attrgetter("t")
 
@@ -88,6 +93,21 @@ class States:
         for lane, end, told in zip(self._lanes, self._ends, self._recording.lanes, strict=True):
             lane.error = told.error if t >= end else None
         return self._lanes
+
+    def goal(self, key: str, now: float, here: float) -> float | None:
+        """Where one of `SCRUB_KEYS` goes from `now`, markers being counted from `here`; None for nowhere."""
+        match key:
+            case "left" | "down":
+                return now - MINUTE
+            case "right" | "up":
+                return now + MINUTE
+            case "home":
+                return 0.0
+            case "[":
+                return previous(self.markers, here)
+            case "]":
+                return following(self.markers, here)
+        return self.t_end
 
     def _take_until(self, t: float) -> None:
         self._t = max(self._t, t)

@@ -15,8 +15,6 @@ class Watched(Protocol):
     scenarios: Sequence[Scenario]
     """Those of the lanes, in order."""
     replay: bool
-    ended_notice: str
-    """What there is to say at the end."""
 
     @property
     def now(self) -> float:
@@ -25,6 +23,10 @@ class Watched(Protocol):
     @property
     def ended(self) -> bool:
         """Whether it stands at its end."""
+
+    @property
+    def standing(self) -> str | None:
+        """What there is to say of where it stands: at its end, or back in time."""
 
     @property
     def interrupted(self) -> bool:

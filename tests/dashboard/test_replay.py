@@ -246,7 +246,9 @@ def test_a_cut_recording_plays_to_the_cut_and_says_so(
             assert "cut off" not in frame.plain()
 
     async def act(replay: Replay) -> None:
-        assert "cut off here" in replay.ended_notice
+        assert replay.standing is None
+        replay.jump(recording.t_end)
+        assert "cut off here" in (replay.standing or "")
 
     on_a_loop(recording, act)
     out = " ".join(command(capsys, "replay", str(path)).split())
