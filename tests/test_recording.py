@@ -615,3 +615,23 @@ def check_episodes(lane: emulator.RecordedLane, run: emulator.Run) -> None:
     in_flight = (trained["version_finished"] - trained["version_oldest"]).tolist()
     if in_flight:
         assert sum(in_flight) / len(in_flight) == result["staleness"]["in_flight_mean"]
+
+
+def test_a_recording_in_which_a_line_is_missing_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "whole.jsonl"
+    scenario = emulator.load_scenario("stragglers", overrides=["duration=2m"])
+    emulator.run(scenario, speed="max", record=path)
+    lines = path.read_text().splitlines(keepends=True)
+    start = next(n for n, line in enumerate(lines) if '"event":"start"' in line and '"episode":70,' in line)
+    finish = next(n for n, line in enumerate(lines) if '"event":"finish"' in line and line.endswith(":70}\n"))
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("".join(lines[:start] + lines[start + 1 :]))
+    told = json.loads(lines[finish])
+    with pytest.raises(emulator.RecordingError) as caught:
+        emulator.read_recording(broken)
+    assert str(caught.value) == (
+        f"{broken}: found event {finish - 1}, finish at {told['t']:g} s, without what led to it; "
+        "allowed: events none of which is missing"
+    )
+    with pytest.raises(emulator.RecordingError, match="without what led to it"):
+        emulator.load_scenario(broken)

@@ -38,7 +38,7 @@ class Replay:
         self.interrupted = False
         self._states = states
         end = "the end of the recording" if recording.cut is None else cut_text(states.t_end)
-        self._at_the_end = f"{end}; arrows go back, others close"
+        self._at_the_end = f"{end}; arrows go back, q closes"
         self._jumped_at = -_GRACE
         self._jumped_to = 0.0
         self._stand(0.0)

@@ -128,7 +128,7 @@ def _lanes(recording: Recording, results: Sequence[dict[str, Any]]) -> Iterator[
         counts = plots.histogram("staleness of trained episodes", told["histogram"], limit)
         yield _plot("Staleness of trained episodes", "versions", counts)
         rows = one.grids.shape[1]
-        band = "a row each" if rows == one.count else f"a row is {-(-one.count // rows)} workers"
+        band = "a row each" if rows == one.count else f"a row is {-(-one.count // max(rows, 1))} workers"
         walls = plots.timeline("what each worker did", one.grids, t_end, one.marks)
         yield _plot(f"{one.count} workers", band, walls + _legend(one))
         yield "</div>\n"

@@ -84,7 +84,7 @@ def histogram(label: str, counts: Sequence[int], limit: float | None) -> str:
 def timeline(label: str, grids: Floats, t_end: float, marks: Marks) -> str:
     """What each worker, or band of workers, did: rows from the top, one shape for each look."""
     _, rows, columns = grids.shape
-    row = max(2.0, min(8.0, 240 / rows))
+    row = max(2.0, min(8.0, 240 / max(rows, 1)))
     down = rows * row
     step = _ACROSS / columns
     shapes: dict[str, list[str]] = {}

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from emulator import events as ev
 from emulator.episodes import episode_table
 from emulator.errors import RecordingError
+from emulator.metrics import Figures
 from emulator.recording.form import DAMAGE, END, complaint, opened, read_header
 from emulator.scenario import Scenario
 
@@ -102,6 +103,8 @@ def read(path: str | os.PathLike[str]) -> Recording:
         scenario, lanes = recorded_scenarios(header, path)
         reader = _Reader(path, list(lanes))
         reader.read(iter(file))
+    for name, lane in lanes.items():
+        reader.check(name, lane)
     return Recording(
         scenario=scenario,
         seed=scenario.seed,
@@ -137,6 +140,19 @@ class _Reader:
         self._ends: dict[str | None, dict[str, Any]] | None = None
         self._line = 1
         self._t = 0.0
+
+    def check(self, name: str | None, scenario: Scenario) -> None:
+        """Refuse events that do not follow from those before, as where a line is missing."""
+        figures = Figures(scenario)
+        for number, event in enumerate(self._events[name], 1):
+            try:
+                figures.add((event,))
+            except (KeyError, AssertionError, AttributeError):
+                of = "" if name is None else f" of the lane {name}"
+                found = (
+                    f"event {number}{of}, {ev.NAMES[type(event)]} at {event.t:g} s, without what led to it"
+                )
+                raise complaint(self._path, found, "events none of which is missing") from None
 
     def read(self, lines: Iterator[bytes]) -> None:
         """Take all lines; a last one that is no JSON was cut off."""

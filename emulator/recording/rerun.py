@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from emulator.events import NAMES, Inject
-from emulator.recording.form import DAMAGE, has_suffix, is_recording, opened, read_header
-from emulator.recording.reading import recorded_scenarios
+from emulator.events import Inject
+from emulator.recording.form import has_suffix, is_recording
+from emulator.recording.reading import read
 from emulator.scenario import Scenario
 from emulator.scenario.loading import find, parse_scenario, read_scenario
-
-_INJECT = NAMES[Inject]
 
 
 def load_scenario(
@@ -40,28 +38,15 @@ def load_scenario(
 
 def _document(path: Path) -> dict[str, Any]:
     """The scenario of a recording in the form of a file."""
-    with opened(path) as file:
-        header = read_header(file, path)
-        scenario, lanes = recorded_scenarios(header, path)
-        timelines: dict[str | None, list[dict[str, Any]]] = {name: [] for name in lanes}
-        try:
-            for line in file:
-                if _INJECT.encode() in line and (told := _injection(line)) is not None:
-                    timelines[told.get("lane")].append({"at": told["t"], **told["action"]})
-        except DAMAGE:
-            pass  # what comes after was lost
-    document = scenario.resolved()
-    if None in timelines:
+    recording = read(path)
+    timelines = {
+        lane.name: [{"at": e.t, **e.action} for e in lane.events if isinstance(e, Inject)]
+        for lane in recording.lanes
+    }
+    document = recording.scenario.resolved()
+    if not recording.is_race:
         document["events"] = timelines[None]
     else:
         for lane in document["lanes"]:
             lane["events"] = timelines[lane["name"]]
     return document
-
-
-def _injection(line: bytes) -> dict[str, Any] | None:
-    try:
-        told = json.loads(line)
-    except ValueError:
-        return None  # the last line, cut off
-    return told if isinstance(told, dict) and told.get("event") == _INJECT else None

@@ -327,7 +327,7 @@ def test_keys_scrub_step_and_quit_on_a_terminal(tmp_path: Path) -> None:
         pane.shows("previous, next marker: injections and publications")
         pane.press("Enter", "End")
         pane.shows("01:00:00 / 01:00:00")
-        pane.shows("the end of the recording; arrows go back, others close")
+        pane.shows("the end of the recording; arrows go back, q closes")
         pane.press("Home")
         pane.shows("00:00:00 / 01:00:00")
         pane.press("q")

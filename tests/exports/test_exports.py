@@ -495,3 +495,14 @@ def test_a_compressed_recording_with_a_bad_tail_is_exported_until_there(folder: 
     told = export(tmp_path / "bad.jsonl.gz", tmp_path / "bad.csv")
     assert told.cut is not None
     assert gzip.decompress(whole).count(b"\n") > len((tmp_path / "bad.csv").read_text().splitlines()) > 10
+
+
+def test_a_recording_of_nothing_yet_makes_a_page_too(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.jsonl"
+    scenario = emulator.load_scenario("stragglers", overrides=["duration=2m"])
+    emulator.run(scenario, speed="max", record=whole)
+    head = tmp_path / "head.jsonl"
+    head.write_text(whole.read_text().split("\n", 1)[0] + "\n")
+    recording = emulator.export(head, tmp_path / "page.html")
+    assert recording.cut == f"{head} was cut off after line 1, at 0 s"
+    assert "<title>stragglers" in (tmp_path / "page.html").read_text()
