@@ -175,13 +175,13 @@ class Book:
         self._strategy.open_round(paused, self.incomplete)
 
     def _close_round(self) -> list["Worker"]:
-        """A batch is complete: deal with what is unfinished; returns the workers that ran it."""
+        """A batch is complete: deal with what is unfinished; returns the workers set free."""
         running = self._lane.workforce.running()
         match self._strategy.unfinished:
             case Unfinished.ABORT:
                 for worker in running:
                     self._abort(worker, "round")
-                self.lose_groups(list(self.incomplete.values()), "round")
+                return running + self.lose_groups(list(self.incomplete.values()), "round")
             case Unfinished.RESUME:
                 for worker in running:
                     self._pause(worker, "resume")

@@ -65,8 +65,10 @@ class Worker:
             await self._alarm.rings()
             if self._retries_or_fails():
                 continue
+            # What the finish brings about may make room, but for those first who have waited for it.
+            full = self._lane.queue.full()
             episode, freed = self._lane.book.finish(self)
-            if self._lane.queue.full():
+            if full:
                 self._lane.workforce.hold(self, episode, freed)
             else:
                 await self._lane.queue.put(episode)

@@ -89,7 +89,7 @@ class Workforce:
     def handed_over(self, worker: Worker, freed: Collection[Worker]) -> None:
         """A worker has handed its episode over and is free, as are those whose episodes that ended."""
         self._lane.trainer.request_look()
-        if freed or self._lane.environment is not None:
+        if freed or self.holding or self._lane.environment is not None:
             self.redistribute([worker, *freed])
         else:
             self._offer(worker)

@@ -209,3 +209,27 @@ def test_the_whole_reference_hour_agrees(lane: int, updates: range) -> None:
     run = assert_agrees(chosen)
     assert run.result["updates"] in updates
     assert (chosen.rollout.workers, chosen.trainer.batch_size, chosen.duration) == (64, 64, 3600)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("workers", "group", "capacity"), [(7, 7, 7), (4, 5, 5), (6, 3, 6), (5, 2, 4)])
+def test_workers_that_held_what_a_closing_round_gives_up_go_on(
+    workers: int, group: int, capacity: int, seed: int
+) -> None:
+    # The queue is full of members of several groups when one of them is complete and the others are lost.
+    assert_agrees(
+        Scenario.model_validate(
+            {
+                "duration": 4,
+                "seed": seed,
+                "rollout": {
+                    "workers": workers,
+                    "episode_seconds": {"kind": "uniform", "low": 0, "high": 1},
+                    "group_size": group,
+                    "queue_capacity": capacity,
+                },
+                "trainer": {"batch_size": capacity, "update_seconds": 0},
+                "strategy": {"kind": "synchronous", "oversample": 2, "unfinished": "abort"},
+            }
+        )
+    )
