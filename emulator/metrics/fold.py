@@ -105,7 +105,6 @@ class Fold:
         """Let a worker change its state; time in a freeze counts as frozen, whatever the state."""
         old = self._account(worker)
         worker.state = state
-        worker.since = t
         worker.cause = cause
         new = self._account(worker)
         if old != new:
@@ -410,7 +409,7 @@ class Fold:
     def _up(self, e: ev.Up) -> None:
         worker = self.workers.get(e.worker)
         if worker is None:
-            self.workers[e.worker] = WorkerRecord(since=e.t)
+            self.workers[e.worker] = WorkerRecord()
             self._service.add(-e.t)
             self._seconds[self._account(self.workers[e.worker])].add(-e.t)
         elif worker.held is None:

@@ -61,13 +61,12 @@ class EpisodeRecord:
 
 @dataclass(slots=True)
 class WorkerRecord:
-    """What a worker does, since when, and on which episode (None: on none).
+    """What a worker does, and on which episode (None: on none).
 
     `held` is a finished episode that the queue has no room for.
     """
 
     state: str = WAITING
-    since: float = 0.0
     episode: int | None = None
     cause: str = ""
     held: int | None = None
