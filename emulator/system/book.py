@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from emulator.system.lane import Lane
     from emulator.system.worker import Worker
 
+_STARTS_PER_LOOK = 1024
+"""Starts between two looks at how long the journal has become."""
+
 
 class Book:
     """The episodes of one lane.
@@ -29,6 +32,8 @@ class Book:
         self.incomplete: dict[int, Group] = {}
         self._lane = lane
         self._strategy = lane.strategy
+        self._rows = lane.journal.rows
+        self._alone = lane.scenario.rollout.group_size + lane.scenario.rollout.group_redundancy == 1
 
     # -- starts -------------------------------------------------------------------------------------
 
@@ -66,16 +71,16 @@ class Book:
         if self._lane.environment is not None:
             episode.attempts_left = self._lane.environment.retries
         self.accounts.started += 1
-        self._lane.emit(
-            ev.Start(
-                self._lane.now,
-                worker.number,
-                episode.number,
-                episode.group.number,
-                version,
-                episode.duration,
-            )
-        )
+        now, number = self._lane.now, episode.number
+        if self._alone:
+            self._rows += (now, worker.number, episode.duration)
+            if number % _STARTS_PER_LOOK == 0:
+                self._lane.watch_instant(
+                    ev.Start(now, worker.number, number, number, version, episode.duration)
+                )
+        else:
+            start = ev.Start(now, worker.number, number, episode.group.number, version, episode.duration)
+            self._lane.emit(start)
         return episode
 
     # -- ends ---------------------------------------------------------------------------------------
@@ -84,7 +89,10 @@ class Book:
         """A worker's episode is finished; returns it, to be handed over, and the other workers set free."""
         episode = worker.running
         self.accounts.finished += 1
-        self._lane.emit(ev.Finish(self._lane.now, worker.number, episode.number))
+        if self._alone:
+            self._rows += (self._lane.now, worker.number, -1 - episode.number)
+        else:
+            self._lane.emit(ev.Finish(self._lane.now, worker.number, episode.number))
         worker.release()
         episode.finish(self._lane.now)
         group = episode.group

@@ -75,7 +75,7 @@ class Trainer:
     async def run(self) -> None:
         """Sleep through each update that a look sets going, then push and publish; for ever."""
         while True:
-            await self._alarm.rings()
+            await self._alarm
             publishes = (self._update + 1) % self._publish_every == 0
             pushes = publishes and self._push_seconds > 0
             self._lane.emit(ev.Updated(self._lane.now, self._update, pushes))
@@ -98,7 +98,7 @@ class Trainer:
         if freezes:
             self._lane.policy.freeze(self._push_seconds, self._due)
         self._pushing = True
-        await self._alarm.rings()
+        await self._alarm
         self._pushing = False
 
     def _sleep(self, seconds: float) -> None:
@@ -106,6 +106,7 @@ class Trainer:
         self._alarm.set(self._due)
 
     async def _wait_for_poke(self) -> None:
+        self._alarm.rest()
         self._poked = self._lane.timers.loop.create_future()
         await self._poked
         self._poked = None

@@ -62,7 +62,7 @@ class Worker:
     async def run(self) -> None:
         """Sleep until the attempt is over, hand the episode over, take the next; for ever."""
         while True:
-            await self._alarm.rings()
+            await self._alarm
             if self._retries_or_fails():
                 continue
             # What the finish brings about may make room, but for those first who have waited for it.
