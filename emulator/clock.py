@@ -386,27 +386,25 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         while True:
             if ready:
                 self._run_ready()
-                if self._stopping:
-                    return
+            if self._stopping:
+                return
             self._turns += 1
             if self._turns % _TURNS_PER_LOOK == 0:
                 self._poll_now_and_then()
             if ready:
                 continue
-            if timers and (timers[0][0] <= self.now or (self._unpaced and not settled)):
+            if timers:
                 when, place, timer = timers[0]
-                if timer.place != place:
+                if when <= self.now or (self._unpaced and not settled and when != math.inf):
                     heappop(timers)
-                    self._forgotten -= 1
-                elif when == math.inf:
-                    self._advance()
-                    return
-                else:
-                    heappop(timers)
-                    self.now = when if when > self.now else self.now
-                    timer.place = 0
-                    timer.ring(timer)  # type: ignore[arg-type]  # each its own kind
-            elif settled:
+                    if timer.place == place:
+                        self.now = when if when > self.now else self.now
+                        timer.place = 0
+                        timer.ring(timer)  # type: ignore[arg-type]  # each its own kind
+                    else:
+                        self._forgotten -= 1
+                    continue
+            if settled:
                 handle = heappop(settled)[2]
                 if not handle._cancelled:
                     handle._run()

@@ -4,10 +4,11 @@ Whatever ends several episodes at once ends them in worker order and within the 
 are set free by it are returned, and it is for the caller to put them to work.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from emulator import events as ev
-from emulator.system.episodes import Episode, Group, Source
+from emulator.system.episodes import AnyGroup, Episode, Source
 from emulator.system.strategies.base import Accounts, Admission, PausedEpisode, Unfinished
 
 if TYPE_CHECKING:
@@ -29,17 +30,18 @@ class Book:
         self.source = source
         self.accounts = Accounts()
         self.paused: dict[int, Episode] = {}
-        self.incomplete: dict[int, Group] = {}
+        self.incomplete: dict[int, AnyGroup] = {}
         self._lane = lane
+        self._loop = lane.loop
         self._strategy = lane.strategy
         self._rows = lane.journal.rows
-        self._alone = lane.scenario.rollout.group_size + lane.scenario.rollout.group_redundancy == 1
+        self._alone = lane.alone
 
     # -- starts -------------------------------------------------------------------------------------
 
     def admit(self, worker: "Worker") -> bool:
         """Let a free worker take what the strategy says; False if that is nothing."""
-        in_progress = self.source.group_in_progress(self._strategy.held_back)
+        in_progress = None if self._alone else self.source.group_in_progress(self._strategy.held_back)
         admission = self._strategy.admit(self.accounts, in_progress)
         if admission is None:
             return False
@@ -63,7 +65,10 @@ class Book:
     def _start(self, worker: "Worker", group: int | None) -> Episode:
         """Start the next member of a group in progress, or the first of a new one."""
         version = self.accounts.version
-        if group is None:
+        if self._alone:
+            episode: Episode = self.source.start_alone(version)
+            self.incomplete[episode.number] = episode.group
+        elif group is None:
             episode = self.source.start_group(version)
             self.incomplete[episode.group.number] = episode.group
         else:
@@ -71,7 +76,7 @@ class Book:
         if self._lane.environment is not None:
             episode.attempts_left = self._lane.environment.retries
         self.accounts.started += 1
-        now, number = self._lane.now, episode.number
+        now, number = self._loop.now, episode.number
         if self._alone:
             self._rows += (now, worker.number, episode.duration)
             if number % _STARTS_PER_LOOK == 0:
@@ -85,24 +90,26 @@ class Book:
 
     # -- ends ---------------------------------------------------------------------------------------
 
-    def finish(self, worker: "Worker") -> tuple[Episode, list["Worker"]]:
+    def finish(self, worker: "Worker") -> tuple[Episode, Sequence["Worker"]]:
         """A worker's episode is finished; returns it, to be handed over, and the other workers set free."""
         episode = worker.running
+        now = self._loop.now
         self.accounts.finished += 1
         if self._alone:
-            self._rows += (self._lane.now, worker.number, -1 - episode.number)
+            self._rows += (now, worker.number, -1 - episode.number)
         else:
-            self._lane.emit(ev.Finish(self._lane.now, worker.number, episode.number))
-        worker.release()
-        episode.finish(self._lane.now)
+            self._lane.emit(ev.Finish(now, worker.number, episode.number))
+        worker.let_go()
+        episode.finish(now)
         group = episode.group
-        group.finished.append(episode)
-        return episode, self._complete(group) if group.complete else []
+        return episode, self._complete(group) if group.complete else ()
 
-    def _complete(self, group: Group) -> list["Worker"]:
+    def _complete(self, group: AnyGroup) -> Sequence["Worker"]:
         del self.incomplete[group.number]
+        closes = self._strategy.has_rounds and self._strategy.group_completed()
+        if self._alone and not closes:
+            return ()
         self.source.close(group)
-        closes = self._strategy.group_completed()
         freed: list[Worker] = []
         if group.started > group.size:
             freed += self._abort_running((group,), "surplus")
@@ -112,7 +119,7 @@ class Book:
             self._lane.trainer.poke()
         return freed
 
-    def fail(self, worker: "Worker", cause: str) -> list[Group]:
+    def fail(self, worker: "Worker", cause: str) -> list[AnyGroup]:
         """A worker's episode is lost for good; returns its group if that can no longer complete."""
         episode = worker.running
         self.accounts.failed += 1
@@ -120,7 +127,7 @@ class Book:
         worker.release()
         return self._lose_member(episode)
 
-    def lose_with_worker(self, worker: "Worker") -> list[Group]:
+    def lose_with_worker(self, worker: "Worker") -> list[AnyGroup]:
         """A worker leaves and its episode is aborted; returns the group if that can no longer complete."""
         return self._lose_member(self._abort(worker, "leave"))
 
@@ -131,13 +138,13 @@ class Book:
         worker.release()
         return episode
 
-    def _abort_running(self, groups: "tuple[Group, ...] | list[Group]", cause: str) -> list["Worker"]:
+    def _abort_running(self, groups: "tuple[AnyGroup, ...] | list[AnyGroup]", cause: str) -> list["Worker"]:
         hit = [worker for worker in self._lane.workforce.running() if worker.running.group in groups]
         for worker in hit:
             self._abort(worker, cause)
         return hit
 
-    def _abort_paused(self, group: Group, cause: str) -> None:
+    def _abort_paused(self, group: AnyGroup, cause: str) -> None:
         for episode in [episode for episode in self.paused.values() if episode.group is group]:
             del self.paused[episode.number]
             self._strategy.withdrawn(episode.number)
@@ -145,12 +152,12 @@ class Book:
             self.accounts.aborted += 1
             self._lane.emit(ev.Abort(self._lane.now, None, episode.number, cause))
 
-    def _lose_member(self, episode: Episode) -> list[Group]:
+    def _lose_member(self, episode: Episode) -> list[AnyGroup]:
         group = episode.group
         group.lose(episode)
         return [] if group.can_complete or group.number not in self.incomplete else [group]
 
-    def lose_groups(self, groups: list[Group], cause: str) -> list["Worker"]:
+    def lose_groups(self, groups: list[AnyGroup], cause: str) -> list["Worker"]:
         """Drop what is finished of these groups and abort the rest; returns the workers set free."""
         freed: list[Worker] = []
         for group in groups:
@@ -166,11 +173,11 @@ class Book:
             group.dissolve()
         return freed
 
-    def drop(self, group: Group, cause: str) -> list["Worker"]:
+    def drop(self, group: AnyGroup, cause: str) -> list["Worker"]:
         """Discard the finished members of a group; returns the workers that held any for want of room."""
         self.accounts.dropped += len(group.finished)
         self._lane.emit(ev.Drop(self._lane.now, [episode.number for episode in group.finished], cause))
-        self._lane.queue.take(group)
+        self._lane.queue.take((group,))
         freed = self._lane.workforce.relieve(group)
         group.dissolve()
         return freed

@@ -18,7 +18,7 @@ from emulator.system.book import Book
 from emulator.system.deadlock import explain
 from emulator.system.episodes import Source
 from emulator.system.policy import PolicyStore
-from emulator.system.queue import EpisodeQueue
+from emulator.system.queue import EpisodeQueue, LoneEpisodeQueue
 from emulator.system.sandboxes import SandboxPool
 from emulator.system.strategies import build
 from emulator.system.timeline import Timeline
@@ -46,7 +46,9 @@ class Lane:
         self.environment = scenario.environment
         self.timers = Timers(loop, self._expect_deadlock)
         self.strategy = build(scenario)
-        self.queue = EpisodeQueue(rollout.queue_capacity or 0)
+        self.alone = rollout.group_size + rollout.group_redundancy == 1
+        """Whether episodes have no groups."""
+        self.queue = (LoneEpisodeQueue if self.alone else EpisodeQueue)(rollout.queue_capacity or 0)
         self.sandboxes = SandboxPool(self.environment.sandboxes if self.environment else None)
         durations = Draws(rollout.episode_seconds.sampler(streams.durations))
         self.book = Book(self, Source(durations.next, rollout.group_size, rollout.group_redundancy))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from emulator import events as ev
 from emulator.clock import Phase
-from emulator.system.episodes import Group
+from emulator.system.episodes import AnyGroup
 from emulator.system.timers import Alarm
 
 if TYPE_CHECKING:
@@ -37,7 +37,10 @@ class Trainer:
 
     def request_look(self) -> None:
         """Look for a batch when this instant has settled, unless busy."""
-        if self.free and not self._look_requested:
+        if self._look_requested or not self.free:
+            return
+        strategy = self._lane.strategy
+        if strategy.judges_queue or len(self._lane.queue.complete) >= strategy.batch_groups:
             self._look_requested = True
             self._lane.loop.call_when_settled(Phase.TRAINER, self._look)
 
@@ -53,15 +56,14 @@ class Trainer:
         if len(complete) >= lane.strategy.batch_groups:
             self._begin(list(islice(complete.values(), lane.strategy.batch_groups)))
 
-    def _begin(self, groups: list[Group]) -> None:
+    def _begin(self, groups: list[AnyGroup]) -> None:
         """Take the groups out of the queue and begin the update on them."""
         lane = self._lane
         self.free = False
-        episodes = [episode.number for group in groups for episode in group.finished]
+        episodes = [episode.number for episode in lane.queue.take(groups)]
         lane.book.accounts.trained += len(episodes)
         lane.emit(ev.Update(lane.now, self._update, episodes))
         for group in groups:
-            lane.queue.take(group)
             group.dissolve()
         lane.workforce.hand_over_held()
         self._sleep(self._next_update_seconds())
