@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from emulator import events as ev
 
 _ROWS = 3
-_BLOCK = 4096  # events that are read in one go
+_BLOCK = 4096  # events that are read in one go, at least
+_LARGE_BLOCK = 65_536  # and where many workers would do hardly anything in a small one
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ class Journal:
     ``(t, worker, -1 - episode)``; both then see to it that `pass_on_if_long` is called now and then.
     """
 
-    def __init__(self, read: Callable[[Block], None]) -> None:
+    def __init__(self, read: Callable[[Block], None], workers: int = 1) -> None:
+        self._block = max(_BLOCK, min(8 * workers, _LARGE_BLOCK))
         self.rows: list[float] = []
         self._others: list[tuple[int, ev.Event]] = []
         self.closed = False
@@ -91,7 +93,7 @@ class Journal:
 
     def pass_on_if_long(self) -> None:
         """Hand the events on if they are enough for a block."""
-        if len(self.rows) // _ROWS + len(self._others) >= _BLOCK:
+        if len(self.rows) // _ROWS + len(self._others) >= self._block:
             self.pass_on()
 
     def pass_on(self) -> None:

@@ -115,7 +115,7 @@ class LaneView:
         self.scenario = scenario
         self.name = scenario.lane
         self.error: RunError | None = None
-        self._journal = Journal(self._read)
+        self._journal = Journal(self._read, scenario.rollout.workers)
         self._lane = Lane(scenario, loop, self._journal)
         self._loop = loop
         self._figures = Figures(scenario)

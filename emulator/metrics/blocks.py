@@ -5,7 +5,6 @@ order of its terms, since totals are exact until they are read.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -108,7 +107,7 @@ class BlockFold(Fold):
     def _start_all(self, first: int, workers: _Ints, t: _Floats, durations: _Floats, versions: _Ints) -> None:
         self.counts["started"] += len(workers)
         self.counts["attempts"] += len(workers)
-        self._started_durations.extend(durations.tolist())
+        self._started_durations.extend_array(durations)
         self.plain.start(first, worker=workers, version=versions, started=t, duration=durations)
 
     def _finish_all(self, numbers: _Ints, t: _Floats, versions: _Ints) -> None:
@@ -118,7 +117,7 @@ class BlockFold(Fold):
         self.counts["queued"] += len(numbers)
         self._last_finished = int(numbers[-1])
         self.depth += len(numbers)
-        self._queue_seconds.extend((-t).tolist())
+        self._queue_seconds.extend_array(-t)
         plain = self.plain.has(numbers)
         self.plain.finish(numbers[plain], t[plain], versions[plain])
         if not plain.all():
@@ -147,14 +146,20 @@ class BlockFold(Fold):
         t, workers, states, numbers = t[order], workers[order], states[order], numbers[order]
         is_first = np.diff(workers, prepend=-1) != 0
         is_last = np.roll(is_first, -1)
+        # Stays of no length are left out, and then those that follow one another in the same state are one.
+        stays = np.flatnonzero(~is_last)
+        stays = stays[t[stays + 1] > t[stays]]
+        begins, ends, state = t[stays], t[stays + 1], states[stays]
+        begun = np.ones(len(stays), np.bool_)
+        if len(stays):
+            begun[1:] = (begins[1:] != ends[:-1]) | (state[1:] != state[:-1]) | (np.diff(workers[stays]) != 0)
+        ended = np.append(begun[1:], True)[: len(stays)]
         for code, name in enumerate(_STATES):
+            here = state == code
             seconds = self._seconds[name]
-            inner = ~is_last & (states == code)
-            begins, ends = t[inner], t[1:][inner[:-1]]
-            long = ends > begins
-            seconds.extend(ends[long].tolist())
-            seconds.extend((-begins[long]).tolist())
-            seconds.extend((-t[is_last & (states == code)]).tolist())
+            seconds.extend_array(ends[here & ended])
+            seconds.extend_array(-begins[here & begun])
+            seconds.extend_array(-t[is_last & (states == code)])
         for worker, at in zip(workers[is_first].tolist(), t[is_first].tolist(), strict=True):
             self._seconds[self._account(self.workers[worker])].add(at)
         lasts = zip(
@@ -199,8 +204,8 @@ class BlockFold(Fold):
         for versions, count in enumerate(np.bincount(staleness).tolist()):
             if count:
                 self.staleness[versions] += count
-        self._trained_durations.extend(self.plain.column("duration", batch).tolist())
-        self._queue_seconds.extend(repeat(t, len(batch)))
+        self._trained_durations.extend_array(self.plain.column("duration", batch))
+        self._queue_seconds.extend_times(t, len(batch))
         self.depth -= len(batch)
         self.plain.forget(batch)
 

@@ -4,7 +4,7 @@ Whatever ends several episodes at once ends them in worker order and within the 
 are set free by it are returned, and it is for the caller to put them to work.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from emulator import events as ev
@@ -22,20 +22,31 @@ _STARTS_PER_LOOK = 1024
 class Book:
     """The episodes of one lane.
 
-    `paused` are set aside to be taken up again; `incomplete` are the groups begun and neither complete nor
-    lost, oldest first.
+    `paused` are set aside to be taken up again.
     """
 
     def __init__(self, lane: "Lane", source: Source) -> None:
         self.source = source
         self.accounts = Accounts()
         self.paused: dict[int, Episode] = {}
-        self.incomplete: dict[int, AnyGroup] = {}
+        self._incomplete: dict[int, AnyGroup] = {}
         self._lane = lane
         self._loop = lane.loop
         self._strategy = lane.strategy
         self._rows = lane.journal.rows
         self._alone = lane.alone
+        self._has_rounds = lane.strategy.has_rounds
+
+    @property
+    def incomplete(self) -> Mapping[int, AnyGroup]:
+        """The groups begun and neither complete nor lost, by number, oldest first."""
+        if not self._alone:
+            return self._incomplete
+        running = [worker.running for worker in self._lane.workforce.running()]
+        return {
+            number: episode.group
+            for number, episode in sorted(({e.number: e for e in running} | self.paused).items())
+        }
 
     # -- starts -------------------------------------------------------------------------------------
 
@@ -67,10 +78,9 @@ class Book:
         version = self.accounts.version
         if self._alone:
             episode: Episode = self.source.start_alone(version)
-            self.incomplete[episode.number] = episode.group
         elif group is None:
             episode = self.source.start_group(version)
-            self.incomplete[episode.group.number] = episode.group
+            self._incomplete[episode.group.number] = episode.group
         else:
             episode = self.source.start_member(group, version)
         if self._lane.environment is not None:
@@ -92,31 +102,32 @@ class Book:
 
     def finish(self, worker: "Worker") -> tuple[Episode, Sequence["Worker"]]:
         """A worker's episode is finished; returns it, to be handed over, and the other workers set free."""
-        episode = worker.running
+        episode = worker.episode
+        assert episode is not None
         now = self._loop.now
         self.accounts.finished += 1
-        if self._alone:
-            self._rows += (now, worker.number, -1 - episode.number)
-        else:
-            self._lane.emit(ev.Finish(now, worker.number, episode.number))
         worker.let_go()
         episode.finish(now)
+        if self._alone:
+            self._rows += (now, worker.number, -1 - episode.number)
+            return (
+                episode,
+                self._close_round() if self._has_rounds and self._strategy.group_completed() else (),
+            )
+        self._lane.emit(ev.Finish(now, worker.number, episode.number))
         group = episode.group
         return episode, self._complete(group) if group.complete else ()
 
     def _complete(self, group: AnyGroup) -> Sequence["Worker"]:
-        del self.incomplete[group.number]
-        closes = self._strategy.has_rounds and self._strategy.group_completed()
-        if self._alone and not closes:
-            return ()
+        del self._incomplete[group.number]
         self.source.close(group)
+        closes = self._has_rounds and self._strategy.group_completed()
         freed: list[Worker] = []
         if group.started > group.size:
             freed += self._abort_running((group,), "surplus")
             self._abort_paused(group, "surplus")
         if closes:
             freed += self._close_round()
-            self._lane.trainer.poke()
         return freed
 
     def fail(self, worker: "Worker", cause: str) -> list[AnyGroup]:
@@ -155,13 +166,13 @@ class Book:
     def _lose_member(self, episode: Episode) -> list[AnyGroup]:
         group = episode.group
         group.lose(episode)
-        return [] if group.can_complete or group.number not in self.incomplete else [group]
+        return [] if group.can_complete or not (self._alone or group.number in self._incomplete) else [group]
 
     def lose_groups(self, groups: list[AnyGroup], cause: str) -> list["Worker"]:
         """Drop what is finished of these groups and abort the rest; returns the workers set free."""
         freed: list[Worker] = []
         for group in groups:
-            del self.incomplete[group.number]
+            self._incomplete.pop(group.number, None)
             self.source.close(group)
             self._strategy.group_lost()
             if group.finished:
@@ -191,6 +202,7 @@ class Book:
 
     def _close_round(self) -> list["Worker"]:
         """A batch is complete: deal with what is unfinished; returns the workers set free."""
+        self._lane.trainer.poke()
         running = self._lane.workforce.running()
         match self._strategy.unfinished:
             case Unfinished.ABORT:

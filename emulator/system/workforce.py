@@ -65,8 +65,11 @@ class Workforce:
         if not self._at_work or not worker.up or worker.episode is not None or worker.held is not None:
             return
         if self.frozen or not self._lane.book.admit(worker):
-            self.waiting[worker.number] = worker
-            self._mark_gated(worker)
+            self._wait(worker)
+
+    def _wait(self, worker: Worker) -> None:
+        self.waiting[worker.number] = worker
+        self._mark_gated(worker)
 
     def serve_waiting(self) -> None:
         """Admit waiting workers as far as the strategy has something for them."""
@@ -101,8 +104,8 @@ class Workforce:
             lane.trainer.request_look()
         if freed or self.holding or lane.environment is not None:
             self.redistribute([worker, *freed])
-        else:
-            self._offer(worker)
+        elif self.frozen or not lane.book.admit(worker):
+            self._wait(worker)
 
     def _hold(self, worker: Worker, episode: Episode, freed: Collection[Worker]) -> None:
         """The queue is full: the worker keeps its episode, and its place in line."""
