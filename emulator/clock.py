@@ -125,23 +125,35 @@ class Alarm:
     rings only for a task that awaits it; one task at a time may.
     """
 
-    __slots__ = ("_asyncio_future_blocking", "_cancelled", "_loop", "place", "ring")
+    __slots__ = (
+        "_asyncio_future_blocking",
+        "_loop",
+        "_next_place",
+        "_timers",
+        "get_loop",
+        "place",
+        "result",
+        "ring",
+    )
 
     def __init__(self, loop: "EmulatedLoop") -> None:
         self._loop = loop
+        self._timers = loop._timers
+        self._next_place = loop._next_place
         self._asyncio_future_blocking = False
-        self._cancelled = False
+        # A task asks these two each time that it goes to sleep and wakes; they are answered in C, and by
+        # objects that all alarms share, since at 10,000 workers it is memory that takes the time.
+        self.get_loop: Callable[[], EmulatedLoop] = loop._itself
+        self.result: Callable[[], None] = _NOTHING
         self.place = 0
         self.ring: Callable[[Alarm], object] = _nobody_sleeps
 
     def set(self, due: float) -> None:
         """Ring at the emulated time `due` and at no other."""
-        loop = self._loop
         if self.place:
-            self.place = 0
-            loop._forget_entry()
-        self.place = place = next(loop._places)
-        heappush(loop._timers, (due, place, self))
+            self.clear()
+        self.place = place = self._next_place()
+        heappush(self._timers, (due, place, self))
 
     def clear(self) -> None:
         """Do not ring."""
@@ -156,24 +168,13 @@ class Alarm:
 
     def __await__(self) -> Generator["Alarm", None, None]:
         self._asyncio_future_blocking = True
-        yield self
+        return itertools.repeat(self, 1)  # type: ignore[return-value]  # an iterator is all that is needed
 
-    # What a task asks of what it awaits.
-
-    def get_loop(self) -> "EmulatedLoop":
-        """Its loop."""
-        return self._loop
+    # What a task asks of what it awaits, besides `get_loop` and `result`.
 
     def add_done_callback(self, wake: "Callable[[Alarm], object]", *, context: Context | None = None) -> None:
         """Have `wake` step the task that awaits it."""
         self.ring = wake
-
-    def result(self) -> None:
-        """Let the task go on; raises CancelledError if it is cancelled."""
-        self.ring = _nobody_sleeps
-        if self._cancelled:
-            self._cancelled = False
-            raise asyncio.CancelledError
 
     def cancel(self, msg: object = None) -> bool:
         """Wake the task because it is cancelled; False if none sleeps."""
@@ -181,9 +182,16 @@ class Alarm:
             return False
         wake, self.ring = self.ring, _nobody_sleeps
         self.clear()
-        self._cancelled = True
+        self.result = self._cancelled
         self._loop.call_soon(wake, self)
         return True
+
+    def _cancelled(self) -> None:
+        self.result = _NOTHING
+        raise asyncio.CancelledError
+
+
+_NOTHING: Callable[[], None] = type(None)
 
 
 def _nobody_sleeps(alarm: Alarm) -> None:
@@ -214,7 +222,8 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         self.now = 0.0
         """The emulated time, as `time` tells it; to be read only."""
         self._timers: list[tuple[float, int, _Timer | Alarm]] = []
-        self._places = itertools.count(1)
+        self._next_place = itertools.count(1).__next__
+        self._itself = itertools.repeat(self).__next__
         self._forgotten = 0
         self._wall_timers: list[tuple[float, int, _Timer]] = []
         self._settled: list[tuple[int, int, asyncio.Handle]] = []
@@ -255,7 +264,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
             raise ValueError("a timer is due at nan; its due time must be a number")
         self._check_closed()
         handle = _Timer(when, callback, args, self, context)
-        handle.place = next(self._places)
+        handle.place = self._next_place()
         heappush(self._timers, (when, handle.place, handle))
         return handle
 

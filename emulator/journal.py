@@ -100,7 +100,7 @@ class Journal:
         """Hand on what there is."""
         if not self.rows and not self._others:
             return
-        rows = np.array(self.rows, dtype=np.float64).reshape(-1, _ROWS)
+        rows = np.fromiter(self.rows, np.float64, len(self.rows)).reshape(-1, _ROWS)
         block = Block(rows, tuple(self._others), self._first_episode, self._version)
         starts = int(np.count_nonzero(rows[:, 2] >= 0))
         for _, event in self._others:

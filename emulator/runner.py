@@ -330,7 +330,7 @@ def _rare_garbage_collection() -> Iterator[None]:
     """
     with _collecting:
         _collectors.append(_collectors[0] if _collectors else gc.get_threshold())
-        gc.set_threshold(200_000, 20, 100)
+        gc.set_threshold(1_000_000, 20, 100)
     try:
         yield
     finally:

@@ -4,7 +4,8 @@ It amounts to the fold of the same events one by one: what a stretch adds to a t
 order of its terms, since totals are exact until they are read.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,8 @@ class BlockFold(Fold):
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario)
         self.plain = PlainEpisodes()
+        self._in_stretch = False
+        self._batches: list[_Batch] = []
         self._by_columns = not self._has_environment and self._group_size == 1
 
     def add_block(self, block: Block) -> None:
@@ -79,9 +82,12 @@ class BlockFold(Fold):
         numbers = first + np.cumsum(starts) - 1
         states = np.where(starts, _GENERATING, _WAITING)
         self._move_workers(t, workers, states, numbers, _gates(places, others))
+        self._in_stretch = True
         for _, event in others:
             if type(event) is not ev.Gated:
                 HANDLERS[type(event)](self, event)
+        self._in_stretch = False
+        self._train_batches()
         self.t = max(float(t[-1]), others[-1][1].t if others else 0.0)
         return int(np.count_nonzero(starts))
 
@@ -186,17 +192,30 @@ class BlockFold(Fold):
         found = [v for v in (super().oldest_version(), self.plain.oldest_version()) if v is not None]
         return min(found, default=None)
 
-    def _train(self, numbers: Iterable[int], t: float) -> None:
-        batch = np.array(numbers, np.int64)
-        plain = self.plain.has(batch)
-        super()._train(batch[~plain].tolist(), t)
-        if not plain.any():
+    def _train(self, numbers: Sequence[int], t: float) -> None:
+        self._batches.append(_Batch(numbers, t, self.version))
+        if not self._in_stretch:
+            self._train_batches()
+
+    def _train_batches(self) -> None:
+        """Account for the episodes of the batches that were taken, all at once."""
+        batches, self._batches = self._batches, []
+        if not batches:
             return
-        batch = batch[plain]
-        version = self.plain.column("version", batch)
-        staleness = self.version - version
+        numbers = np.array(list(chain.from_iterable(batch.episodes for batch in batches)), np.int64)
+        plain = self.plain.has(numbers)
+        if not plain.all():
+            now = self.version
+            for batch in batches:
+                self.version = batch.version
+                super()._train([number for number in batch.episodes if number in self.episodes], batch.t)
+            self.version = now
+        sizes = [len(batch.episodes) for batch in batches]
+        version = np.repeat([batch.version for batch in batches], sizes)[plain]
+        numbers = numbers[plain]
+        staleness = version - self.plain.column("version", numbers)
         total = int(staleness.sum())
-        in_queue = int((self.version - self.plain.column("finished_version", batch)).sum())
+        in_queue = int((version - self.plain.column("finished_version", numbers)).sum())
         self._in_flight_versions += total - in_queue
         self._in_queue_versions += in_queue
         self._newest_total += total
@@ -204,10 +223,18 @@ class BlockFold(Fold):
         for versions, count in enumerate(np.bincount(staleness).tolist()):
             if count:
                 self.staleness[versions] += count
-        self._trained_durations.extend_array(self.plain.column("duration", batch))
-        self._queue_seconds.extend_times(t, len(batch))
-        self.depth -= len(batch)
-        self.plain.forget(batch)
+        self._trained_durations.extend_array(self.plain.column("duration", numbers))
+        self._queue_seconds.extend_array(np.repeat([batch.t for batch in batches], sizes)[plain])
+        self.depth -= len(numbers)
+        self.plain.forget(numbers)
+
+
+class _Batch(NamedTuple):
+    """Episodes that were taken at a time, when a version was published."""
+
+    episodes: Sequence[int]
+    t: float
+    version: int
 
 
 class _Gates(NamedTuple):

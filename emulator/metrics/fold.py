@@ -6,7 +6,7 @@ order in which they came.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from emulator import events as ev
@@ -358,7 +358,7 @@ class Fold:
         self.counts["queued"] -= len(e.episodes)
         self._train(e.episodes, e.t)
 
-    def _train(self, numbers: Iterable[int], t: float) -> None:
+    def _train(self, numbers: Sequence[int], t: float) -> None:
         for number in numbers:
             episode = self._take_out(number)
             self._enqueue(t, -1)

@@ -53,11 +53,6 @@ class ExactSum:
             found = np.flatnonzero(totals)
             self._terms.extend(np.ldexp(totals[found], found + (lowest + shift)).tolist())
 
-    def extend_times(self, term: float, times: int) -> None:
-        """Add one term several times (fewer than 2**26): its halves times a whole number are exact."""
-        high = math.ldexp(round(math.ldexp(term, 27 - (e := math.frexp(term)[1]))), e - 27)
-        self._terms += (high * times, (term - high) * times)
-
     def value(self, further: Iterable[float] = ()) -> float:
         """The sum so far (and of `further` terms), correctly rounded."""
         if len(self._terms) > _CONDENSE_AT:

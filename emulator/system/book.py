@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from emulator import events as ev
-from emulator.system.episodes import AnyGroup, Episode, Source
+from emulator.system.episodes import AnyGroup, Episode, LoneEpisode, Source
 from emulator.system.strategies.base import Accounts, Admission, PausedEpisode, Unfinished
 
 if TYPE_CHECKING:
@@ -34,8 +34,13 @@ class Book:
         self._loop = lane.loop
         self._strategy = lane.strategy
         self._rows = lane.journal.rows
+        self._queue = lane.queue
         self._alone = lane.alone
+        self._judged = lane.strategy.judges_queue
+        self._batch = lane.strategy.batch_groups
         self._has_rounds = lane.strategy.has_rounds
+        self._admits_all = lane.alone and lane.strategy.admits_all
+        self._retries = 0 if lane.environment is None else lane.environment.retries
 
     @property
     def incomplete(self) -> Mapping[int, AnyGroup]:
@@ -52,6 +57,9 @@ class Book:
 
     def admit(self, worker: "Worker") -> bool:
         """Let a free worker take what the strategy says; False if that is nothing."""
+        if self._admits_all:
+            worker.take(self._start_alone(worker))
+            return True
         in_progress = None if self._alone else self.source.group_in_progress(self._strategy.held_back)
         admission = self._strategy.admit(self.accounts, in_progress)
         if admission is None:
@@ -59,6 +67,8 @@ class Book:
         worker.gated = False
         if admission is Admission.RESUME:
             worker.take(self._resume(worker))
+        elif self._alone:
+            worker.take(self._start_alone(worker))
         else:
             worker.take(self._start(worker, None if admission is Admission.GROUP else in_progress))
         return True
@@ -76,47 +86,76 @@ class Book:
     def _start(self, worker: "Worker", group: int | None) -> Episode:
         """Start the next member of a group in progress, or the first of a new one."""
         version = self.accounts.version
-        if self._alone:
-            episode: Episode = self.source.start_alone(version)
-        elif group is None:
+        if group is None:
             episode = self.source.start_group(version)
             self._incomplete[episode.group.number] = episode.group
         else:
             episode = self.source.start_member(group, version)
-        if self._lane.environment is not None:
-            episode.attempts_left = self._lane.environment.retries
+        if self._retries:
+            episode.attempts_left = self._retries
         self.accounts.started += 1
-        now, number = self._loop.now, episode.number
-        if self._alone:
-            self._rows += (now, worker.number, episode.duration)
-            if number % _STARTS_PER_LOOK == 0:
-                self._lane.watch_instant(
-                    ev.Start(now, worker.number, number, number, version, episode.duration)
-                )
-        else:
-            start = ev.Start(now, worker.number, number, episode.group.number, version, episode.duration)
-            self._lane.emit(start)
+        now, group_number = self._loop.now, episode.group.number
+        self._lane.emit(ev.Start(now, worker.number, episode.number, group_number, version, episode.duration))
         return episode
+
+    def _start_alone(self, worker: "Worker") -> LoneEpisode:
+        """Start the next episode, where they have no groups."""
+        accounts, now = self.accounts, self._loop.now
+        accounts.started += 1
+        episode = self.source.start_alone(accounts.version)
+        if self._retries:
+            episode.attempts_left = self._retries
+        self._rows += (now, worker.number, episode.duration)
+        if episode.number % _STARTS_PER_LOOK == 0:
+            self._look_at_length(worker, episode)
+        return episode
+
+    def _look_at_length(self, worker: "Worker", started: LoneEpisode) -> None:
+        number = started.number
+        self._lane.watch_instant(
+            ev.Start(self._loop.now, worker.number, number, number, started.version, started.duration)
+        )
 
     # -- ends ---------------------------------------------------------------------------------------
 
-    def finish(self, worker: "Worker") -> tuple[Episode, Sequence["Worker"]]:
-        """A worker's episode is finished; returns it, to be handed over, and the other workers set free."""
+    def finish(self, worker: "Worker") -> Sequence["Worker"]:
+        """A worker's episode is finished; returns the other workers that are set free by it."""
         episode = worker.episode
         assert episode is not None
         now = self._loop.now
         self.accounts.finished += 1
         worker.let_go()
-        episode.finish(now)
+        episode.whole = True
+        if not now > episode.generating_since:
+            episode.settle_versions()
         if self._alone:
             self._rows += (now, worker.number, -1 - episode.number)
-            return (
-                episode,
-                self._close_round() if self._has_rounds and self._strategy.group_completed() else (),
-            )
+            if self._has_rounds and self._strategy.group_completed():
+                return self._close_round()
+            return ()
         self._lane.emit(ev.Finish(now, worker.number, episode.number))
         group = episode.group
-        return episode, self._complete(group) if group.complete else ()
+        group.add_finished(episode)
+        return self._complete(group) if group.complete else ()
+
+    def finish_and_start(self, worker: "Worker") -> None:
+        """The same, handed over, and the worker's next: what nearly all is in a plain lane, all in one."""
+        episode, accounts, now = worker.running, self.accounts, self._loop.now
+        accounts.finished += 1
+        episode.whole = True
+        if not now > episode.generating_since:
+            episode.settle_versions()
+        self._queue.put_nowait(episode)
+        trainer = self._lane.trainer
+        if trainer.free and (self._judged or len(self._queue.complete) >= self._batch):
+            trainer.request_look()
+        accounts.started += 1
+        following = self.source.start_alone(accounts.version)
+        number = worker.number
+        self._rows += (now, number, -1 - episode.number, now, number, following.duration)
+        if following.number % _STARTS_PER_LOOK == 0:
+            self._look_at_length(worker, following)
+        worker.take(following)
 
     def _complete(self, group: AnyGroup) -> Sequence["Worker"]:
         del self._incomplete[group.number]
@@ -197,6 +236,8 @@ class Book:
 
     def open_round(self) -> None:
         """Begin a round, if the strategy has rounds."""
+        if not self._has_rounds:
+            return
         paused = [PausedEpisode(n, self.paused[n].group.number) for n in sorted(self.paused)]
         self._strategy.open_round(paused, self.incomplete)
 

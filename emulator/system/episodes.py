@@ -80,7 +80,12 @@ class Episode:
     speed 1 that were added while it was paused.
     """
 
-    # What most episodes never change stands here once for all.
+    # What most episodes never change stands here, once for all of them.
+    number: int
+    duration: float
+    version: int
+    factor = 1.0
+    whole = False  # it has finished
     generating_since = PENDING
     attempts_left = 0
     fails = False
@@ -91,28 +96,21 @@ class Episode:
     overhead_left = 0.0
     time_left = PENDING
     _oldest: int | None = None
-
-    def __init__(self, number: int, group: "AnyGroup", duration: float, factor: float, version: int) -> None:
-        self.number = number
-        self._group = group
-        self.duration = duration
-        self.factor = factor
-        self.version = self._taken_under = version
+    _taken_under: int | None = None  # if that is not the present version
 
     @property
     def group(self) -> "AnyGroup":
         """The group that it is a member of."""
-        return self._group
+        raise NotImplementedError
 
     def oldest_version(self) -> int:
         """The oldest version with generating seconds in it; without any, the one that is to generate it."""
         return self.version if self._oldest is None else self._oldest
 
-    def finish(self, now: float) -> None:
-        """It is whole; one without any generating seconds counts for the version it was taken under."""
-        if self._oldest is None and not now > self.generating_since:
-            self._oldest = self._taken_under
-        self.group.add_finished(self)
+    def settle_versions(self) -> None:
+        """It is whole, and nothing was generated last: without anything it counts for what it was taken under."""
+        if self._oldest is None:
+            self._oldest = self.version if self._taken_under is None else self._taken_under
 
     def stop_generating(self, now: float) -> None:
         """Nothing is generated from `now` on."""
@@ -124,6 +122,8 @@ class Episode:
         """Go on under another version from `now` on."""
         generating = self.generating_since != PENDING
         self.stop_generating(now)
+        if self._taken_under is None:
+            self._taken_under = self.version
         self.version = version
         if generating:
             self.generating_since = now
@@ -148,7 +148,24 @@ class Episode:
     def restart_under(self, version: int) -> None:
         """Begin from the start as if taken for the first time."""
         self.forget_progress()
-        self.version = self._taken_under = version
+        self.version = version
+        self._taken_under = None
+
+
+class GroupedEpisode(Episode):
+    """An episode that has siblings."""
+
+    def __init__(self, number: int, group: Group, duration: float, factor: float, version: int) -> None:
+        self.number = number
+        self._group = group
+        self.duration = duration
+        self.factor = factor
+        self.version = version
+
+    @property
+    def group(self) -> Group:
+        """The group that it is a member of."""
+        return self._group
 
 
 class LoneEpisode(Episode):
@@ -157,21 +174,21 @@ class LoneEpisode(Episode):
     So it needs no other object, and nothing has to be kept in step with it.
     """
 
+    __slots__ = ("duration", "generating_since", "number", "version", "whole")
+
     size = planned = started = 1
     queued = 0
-    complete = False
     can_complete = True
-
-    def __init__(self, number: int, duration: float, factor: float, version: int) -> None:
-        self.number = number
-        self.duration = duration
-        self.factor = factor
-        self.version = self._taken_under = version
 
     @property
     def group(self) -> "LoneEpisode":
         """Itself."""
         return self
+
+    @property
+    def complete(self) -> bool:
+        """Whether it has finished."""
+        return self.whole
 
     @property
     def members(self) -> Sequence[Episode]:
@@ -181,17 +198,10 @@ class LoneEpisode(Episode):
     @property
     def finished(self) -> Sequence[Episode]:
         """Itself, once it has finished."""
-        return (self,) if self.complete else ()
-
-    def finish(self, now: float) -> None:
-        """It is whole, and so is its group."""
-        if self._oldest is None and not now > self.generating_since:
-            self._oldest = self._taken_under
-        self.complete = True
+        return (self,) if self.whole else ()
 
     def add_finished(self, episode: Episode) -> None:
-        """It has finished."""
-        self.complete = True
+        """It has finished: it knows."""
 
     def lose(self, episode: Episode) -> None:
         """It will not finish."""
@@ -232,8 +242,14 @@ class Source:
         """The next episode, where episodes have no groups."""
         number = self.next_number
         self.next_number = number + 1
-        factor = self._factors.pop(number, 1.0) if self._factors else 1.0
-        return LoneEpisode(number, self._next_duration(), factor, version)
+        episode = LoneEpisode()
+        episode.number = number
+        episode.duration = self._next_duration()
+        episode.version = version
+        episode.whole = False
+        if self._factors:
+            episode.factor = self._factors.pop(number, 1.0)
+        return episode
 
     def start_member(self, group: int, version: int) -> Episode:
         """The next member of a group in progress."""
@@ -254,7 +270,9 @@ class Source:
     def _start(self, group: Group, version: int) -> Episode:
         number = self.next_number
         self.next_number += 1
-        episode = Episode(number, group, self._next_duration(), self._factors.pop(number, 1.0), version)
+        episode = GroupedEpisode(
+            number, group, self._next_duration(), self._factors.pop(number, 1.0), version
+        )
         group.started += 1
         group.members.append(episode)
         if group.started == group.planned:

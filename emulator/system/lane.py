@@ -48,6 +48,14 @@ class Lane:
         self.strategy = build(scenario)
         self.alone = rollout.group_size + rollout.group_redundancy == 1
         """Whether episodes have no groups."""
+        self.plain = (
+            self.alone
+            and self.environment is None
+            and rollout.queue_capacity is None
+            and self.strategy.admits_all
+            and self.strategy.refresh_overhead == 0
+        )
+        """Whether nothing can come between the finish of an episode and the start of its worker's next."""
         self.queue = (LoneEpisodeQueue if self.alone else EpisodeQueue)(rollout.queue_capacity or 0)
         self.sandboxes = SandboxPool(self.environment.sandboxes if self.environment else None)
         durations = Draws(rollout.episode_seconds.sampler(streams.durations))

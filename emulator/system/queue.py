@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
 from emulator.system.episodes import AnyGroup, Episode
 
@@ -15,11 +16,22 @@ class EpisodeQueue(asyncio.Queue[Episode]):
     """
 
     complete: Mapping[int, AnyGroup]
+    _maxsize: int
 
     def _init(self, maxsize: int) -> None:
         self._queue: dict[int, Episode] = {}
         self._complete: dict[int, AnyGroup] = {}
         self.complete = self._complete
+
+    def put_nowait(self, item: Episode) -> None:
+        """Put an episode in; raises QueueFull if there is no room.
+
+        What a queue keeps for `join`, and for tasks that wait in `get`, is left out: the trainer takes whole
+        batches, and looks for them when an instant has settled.
+        """
+        if self._maxsize and self.full():
+            raise asyncio.QueueFull
+        self._put(item)
 
     def _put(self, item: Episode) -> None:
         self._queue[item.number] = item
@@ -37,6 +49,14 @@ class EpisodeQueue(asyncio.Queue[Episode]):
         self._complete.pop(episode.group.number, None)
         return episode
 
+    def take_batch(self, groups: int) -> list[int]:
+        """Take the first complete groups, to be trained; returns the numbers of their episodes."""
+        first = list(islice(self.complete.values(), groups))
+        numbers = [episode.number for episode in self.take(first)]
+        for group in first:
+            group.dissolve()
+        return numbers
+
     def take(self, groups: Iterable[AnyGroup]) -> list[Episode]:
         """Take what the queue holds of some groups, each in order of finishing."""
         numbers = [e.number for group in groups for e in group.finished if e.number in self._queue]
@@ -52,11 +72,24 @@ class LoneEpisodeQueue(EpisodeQueue):
         super()._init(maxsize)
         self.complete = self._queue  # type: ignore[assignment]  # each is its own group
 
+    def put_nowait(self, item: Episode) -> None:
+        """Put an episode in; raises QueueFull if there is no room."""
+        if self._maxsize and self.full():
+            raise asyncio.QueueFull
+        self._queue[item.number] = item
+
     def _put(self, item: Episode) -> None:
         self._queue[item.number] = item
 
     def _remove(self, number: int) -> Episode:
         return self._queue.pop(number)
+
+    def take_batch(self, groups: int) -> list[int]:
+        """Take the first episodes, to be trained; returns their numbers."""
+        numbers = list(islice(self._queue, groups))
+        for number in numbers:
+            del self._queue[number]
+        return numbers
 
     def take(self, groups: Iterable[AnyGroup]) -> list[Episode]:
         """Take some episodes, as far as the queue holds them."""

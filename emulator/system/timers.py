@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Generator
+from itertools import repeat
 
 from emulator import clock
 from emulator.clock import EmulatedLoop
@@ -49,18 +50,18 @@ class Alarm(clock.Alarm):
     task that sets it anew as soon as it wakes, as most do, changes nothing in the count.
     """
 
-    __slots__ = ("_pending", "_timers")
+    __slots__ = ("_pending", "_owner")
 
     def __init__(self, timers: Timers) -> None:
         super().__init__(timers.loop)
-        self._timers = timers
+        self._owner = timers
         self._pending = False
 
     def set(self, due: float) -> None:
         """Ring at `due` and at no other time; counts as newly set."""
         if not self._pending:
             self._pending = True
-            self._timers.pending += 1
+            self._owner.pending += 1
         clock.Alarm.set(self, due)
 
     def clear(self) -> None:
@@ -72,10 +73,10 @@ class Alarm(clock.Alarm):
         if not self.place:
             self.rest()
         self._asyncio_future_blocking = True
-        yield self
+        return repeat(self, 1)  # type: ignore[return-value]  # an iterator is all that is needed
 
     def rest(self) -> None:
         """Not pending any more, unless it is set: for a task that wakes and then sleeps on something else."""
         if self._pending and not self.place:
             self._pending = False
-            self._timers.count_off()
+            self._owner.count_off()

@@ -2,12 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from emulator import events as ev
 from emulator.clock import Phase
-from emulator.system.episodes import AnyGroup
 from emulator.system.timers import Alarm
 
 if TYPE_CHECKING:
@@ -54,17 +52,15 @@ class Trainer:
             freed = [worker for number in stale for worker in lane.book.drop(complete[number], "stale")]
             lane.workforce.redistribute(freed)
         if len(complete) >= lane.strategy.batch_groups:
-            self._begin(list(islice(complete.values(), lane.strategy.batch_groups)))
+            self._begin()
 
-    def _begin(self, groups: list[AnyGroup]) -> None:
-        """Take the groups out of the queue and begin the update on them."""
+    def _begin(self) -> None:
+        """Take a batch out of the queue and begin the update on it."""
         lane = self._lane
         self.free = False
-        episodes = [episode.number for episode in lane.queue.take(groups)]
+        episodes = lane.queue.take_batch(lane.strategy.batch_groups)
         lane.book.accounts.trained += len(episodes)
         lane.emit(ev.Update(lane.now, self._update, episodes))
-        for group in groups:
-            group.dissolve()
         lane.workforce.hand_over_held()
         self._sleep(self._next_update_seconds())
         if lane.strategy.generates_while_training:

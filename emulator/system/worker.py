@@ -25,6 +25,27 @@ class Worker:
     `effective_speed` is how many seconds of an episode's duration it generates in a second, slow-downs included.
     """
 
+    __slots__ = (
+        "_alarm",
+        "_attempts",
+        "_generates",
+        "_lane",
+        "_loop",
+        "_slowdowns",
+        "_speed",
+        "deadline",
+        "due",
+        "effective_speed",
+        "episode",
+        "gated",
+        "generate_at",
+        "held",
+        "in_sandbox_line",
+        "number",
+        "restart",
+        "up",
+    )
+
     def __init__(self, lane: "Lane", number: int, speed: float, attempts: Attempts | None) -> None:
         self.number = number
         self.episode: Episode | None = None

@@ -93,9 +93,13 @@ class Workforce:
     def finished(self, worker: Worker) -> None:
         """A worker's episode is finished: it hands it over and is free, as are those whose episodes that ended."""
         lane = self._lane
+        if lane.plain and not self.frozen:
+            lane.book.finish_and_start(worker)
+            return
         # What the finish brings about may make room, but for those first who have waited for it.
         full = self._limited and lane.queue.full()
-        episode, freed = lane.book.finish(worker)
+        episode = worker.running
+        freed = lane.book.finish(worker)
         if full:
             self._hold(worker, episode, freed)
             return

@@ -43,12 +43,14 @@ class Asynchronous(Strategy):
     in_worker_order = False
     gates: bool = field(default=False, init=False)
     cancels_running: bool = field(default=False, init=False)
+    admits_all: bool = field(default=True, init=False)
     judges_queue: bool = field(default=False, init=False)
     _room_for: tuple[int, int] = field(default=(-1, 0), init=False)
     """A version, and how many episodes may be out under it."""
 
     def __post_init__(self) -> None:
         limited = self.max_staleness is not None
+        self.admits_all = not limited or self.enforce is not Enforce.GATE
         self.gates = limited and self.enforce is Enforce.GATE
         self.cancels_running = limited and self.enforce is Enforce.CANCEL
         self.judges_queue = limited and self.enforce is not Enforce.GATE
