@@ -25,8 +25,8 @@ timer in emulated time.
 
 **Cost.** The heap holds plain tuples, compared in C. An `Alarm` is what a task awaits in place of a future:
 the loop steps the task straight from the heap, without a handle, a future and a second turn (and in the
-context of the loop instead of the task's own). Timers that were moved or called off stay in the heap as entries that nobody owns any more, and are swept
-out when there are many.
+context of the loop instead of the task's own). Timers that were moved or called off stay in the heap as
+entries that nobody owns any more, and are swept out when there are many.
 
 Of asyncio's private parts the loop uses ``_run_once``, ``_ready``, ``_stopping``, ``_selector`` and
 ``_process_events``, and an alarm ``_asyncio_future_blocking``, by which a task knows what it may await; no
@@ -151,7 +151,8 @@ class Alarm:
     def set(self, due: float) -> None:
         """Ring at the emulated time `due` and at no other."""
         if self.place:
-            self.clear()
+            self.place = 0
+            self._loop._forget_entry()
         self.place = place = self._next_place()
         heappush(self._timers, (due, place, self))
 

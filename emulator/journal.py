@@ -9,15 +9,24 @@ system little, and figures can be folded from whole columns; whoever wants event
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from struct import Struct
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emulator import events as ev
 
-_ROWS = 3
+ROW = Struct("3d").pack
+"""Packs a row; a start and a finish by `TWO_ROWS` cost hardly more."""
+TWO_ROWS = Struct("6d").pack
+
+_ROW_BYTES = 3 * 8
 _BLOCK = 4096  # events that are read in one go, at least
 _LARGE_BLOCK = 65_536  # and where many workers would do hardly anything in a small one
+
+
+Others = Sequence[tuple[int, ev.Event]]
+"""Events that are no rows, each with the number of rows before it."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class Block:
     """
 
     rows: NDArray[np.float64]
-    others: Sequence[tuple[int, ev.Event]]
+    others: Others
     first_episode: int
     version: int
 
@@ -70,13 +79,13 @@ class Block:
 class Journal:
     """Takes the events of one lane, and hands them on in blocks to `read`; once `closed`, to nobody.
 
-    Whoever starts an episode without a group adds ``(t, worker, duration)`` to `rows`, and for its finish
-    ``(t, worker, -1 - episode)``; both then see to it that `pass_on_if_long` is called now and then.
+    Whoever starts an episode without a group adds ``ROW(t, worker, duration)`` to `rows`, and for its finish
+    ``ROW(t, worker, -1 - episode)``, and sees to it that `pass_on_if_long` is called now and then.
     """
 
     def __init__(self, read: Callable[[Block], None], workers: int = 1) -> None:
         self._block = max(_BLOCK, min(8 * workers, _LARGE_BLOCK))
-        self.rows: list[float] = []
+        self.rows = bytearray()
         self._others: list[tuple[int, ev.Event]] = []
         self.closed = False
         self._read = read
@@ -85,22 +94,22 @@ class Journal:
         self._version = 0
 
     def __len__(self) -> int:
-        return self._passed_on + len(self.rows) // _ROWS + len(self._others)
+        return self._passed_on + len(self.rows) // _ROW_BYTES + len(self._others)
 
     def write(self, event: ev.Event) -> None:
         """Take the next event."""
-        self._others.append((len(self.rows) // _ROWS, event))
+        self._others.append((len(self.rows) // _ROW_BYTES, event))
 
     def pass_on_if_long(self) -> None:
         """Hand the events on if they are enough for a block."""
-        if len(self.rows) // _ROWS + len(self._others) >= self._block:
+        if len(self.rows) // _ROW_BYTES + len(self._others) >= self._block:
             self.pass_on()
 
     def pass_on(self) -> None:
         """Hand on what there is."""
         if not self.rows and not self._others:
             return
-        rows = np.fromiter(self.rows, np.float64, len(self.rows)).reshape(-1, _ROWS)
+        rows = np.frombuffer(bytes(self.rows), np.float64).reshape(-1, 3)
         block = Block(rows, tuple(self._others), self._first_episode, self._version)
         starts = int(np.count_nonzero(rows[:, 2] >= 0))
         for _, event in self._others:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator import events as ev
-from emulator.journal import Block
+from emulator.journal import Block, Others
 from emulator.metrics.fold import HANDLERS, Fold
 from emulator.metrics.plain import PlainEpisodes
 from emulator.metrics.records import GATED, GENERATING, WAITING, EpisodeRecord
@@ -47,10 +47,11 @@ class BlockFold(Fold):
         place = 0
         for index, (until, event) in enumerate(block.others):
             if self._parts(event):
-                first += self._add_stretch(block, place, until, begin, index, first)
+                others = block.others[begin:index]
+                first += self._add_stretch(block.rows[place:until], _moved(others, place), first)
                 self.add((event,))
                 place, begin = until, index + 1
-        self._add_stretch(block, place, len(block.rows), begin, len(block.others), first)
+        self._add_stretch(block.rows[place:], _moved(block.others[begin:], place), first)
         for total in self._sums():
             total.condense_if_long()
 
@@ -63,15 +64,12 @@ class BlockFold(Fold):
             return bool(self._holders)
         return kind not in _WITHIN_STRETCHES
 
-    def _add_stretch(self, block: Block, place: int, until: int, begin: int, end: int, first: int) -> int:
-        """Fold rows ``place:until`` with the others ``begin:end`` among them; returns how many are starts."""
-        others = block.others[begin:end]
-        rows = block.rows[place:until]
+    def _add_stretch(self, rows: _Floats, others: Others, first: int) -> int:
+        """Fold the rows of a block with the others among them; returns how many are starts."""
         if len(rows) < _SHORT or self.frozen:
-            part = Block(rows, [(p - place, event) for p, event in others], first, self.version)
-            self.add(part.events)
+            self.add(Block(rows, others, first, self.version).decoded())
             return int(np.count_nonzero(rows[:, 2] >= 0))
-        places = np.array([p - place for p, _ in others], np.int64)
+        places = np.array([place for place, _ in others], np.int64)
         versions = self._versions(places, others, len(rows))
         t, value = rows[:, 0], rows[:, 2]
         workers = rows[:, 1].astype(np.int64)
@@ -91,16 +89,14 @@ class BlockFold(Fold):
         self.t = max(float(t[-1]), others[-1][1].t if others else 0.0)
         return int(np.count_nonzero(starts))
 
-    def _versions(self, places: _Ints, others: Sequence[tuple[int, ev.Event]], count: int) -> _Ints:
+    def _versions(self, places: _Ints, others: Others, count: int) -> _Ints:
         """The version published before each of `count` rows."""
         published = [
             place for place, (_, event) in zip(places, others, strict=True) if type(event) is ev.Publish
         ]
         return self.version + np.searchsorted(np.array(published, np.int64), np.arange(count), side="right")
 
-    def _follow_depth(
-        self, t: _Floats, starts: NDArray[np.bool_], places: _Ints, others: Sequence[tuple[int, ev.Event]]
-    ) -> None:
+    def _follow_depth(self, t: _Floats, starts: NDArray[np.bool_], places: _Ints, others: Others) -> None:
         """Follow the depth of the queue from one settled instant to the next, for its highest."""
         taken = [-len(e.episodes) if isinstance(e, ev.Update | ev.Drop) else 0 for _, e in others]
         changes = np.insert(np.where(starts, 0, 1), places, taken)
@@ -229,6 +225,11 @@ class BlockFold(Fold):
         self.plain.forget(numbers)
 
 
+def _moved(others: Others, by: int) -> Others:
+    """The same, where so many rows fewer come before."""
+    return [(place - by, event) for place, event in others]
+
+
 class _Batch(NamedTuple):
     """Episodes that were taken at a time, when a version was published."""
 
@@ -245,7 +246,7 @@ class _Gates(NamedTuple):
     workers: list[int]
 
 
-def _gates(places: _Ints, others: Sequence[tuple[int, ev.Event]]) -> _Gates:
+def _gates(places: _Ints, others: Others) -> _Gates:
     found = [(p, e) for p, (_, e) in zip(places.tolist(), others, strict=True) if isinstance(e, ev.Gated)]
     return _Gates([p for p, _ in found], [e.t for _, e in found], [e.worker for _, e in found])
 

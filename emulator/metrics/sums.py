@@ -38,8 +38,8 @@ class ExactSum:
     def extend_array(self, terms: NDArray[np.float64]) -> None:
         """Add several terms, as a few that have the same exact sum.
 
-        Terms of one exponent are sums of whole numbers of 53 bits; these are added in halves of 27 and 26 bits,
-        of which many fit into a float without rounding.
+        Terms of one exponent are whole numbers of 53 bits; these are added in halves of 26 and 27 bits, of
+        which a float takes many without rounding.
         """
         if len(terms) < _MANY:
             self._terms.extend(terms.tolist())

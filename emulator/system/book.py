@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from emulator import events as ev
+from emulator.journal import ROW, TWO_ROWS
 from emulator.system.episodes import AnyGroup, Episode, LoneEpisode, Source
 from emulator.system.strategies.base import Accounts, Admission, PausedEpisode, Unfinished
 
@@ -105,7 +106,7 @@ class Book:
         episode = self.source.start_alone(accounts.version)
         if self._retries:
             episode.attempts_left = self._retries
-        self._rows += (now, worker.number, episode.duration)
+        self._rows += ROW(now, worker.number, episode.duration)
         if episode.number % _STARTS_PER_LOOK == 0:
             self._look_at_length(worker, episode)
         return episode
@@ -125,11 +126,9 @@ class Book:
         now = self._loop.now
         self.accounts.finished += 1
         worker.let_go()
-        episode.whole = True
-        if not now > episode.generating_since:
-            episode.settle_versions()
+        episode.finish(now)
         if self._alone:
-            self._rows += (now, worker.number, -1 - episode.number)
+            self._rows += ROW(now, worker.number, -1 - episode.number)
             if self._has_rounds and self._strategy.group_completed():
                 return self._close_round()
             return ()
@@ -142,9 +141,7 @@ class Book:
         """The same, handed over, and the worker's next: what nearly all is in a plain lane, all in one."""
         episode, accounts, now = worker.running, self.accounts, self._loop.now
         accounts.finished += 1
-        episode.whole = True
-        if not now > episode.generating_since:
-            episode.settle_versions()
+        episode.finish(now)
         self._queue.put_nowait(episode)
         trainer = self._lane.trainer
         if trainer.free and (self._judged or len(self._queue.complete) >= self._batch):
@@ -152,7 +149,7 @@ class Book:
         accounts.started += 1
         following = self.source.start_alone(accounts.version)
         number = worker.number
-        self._rows += (now, number, -1 - episode.number, now, number, following.duration)
+        self._rows += TWO_ROWS(now, number, -1 - episode.number, now, number, following.duration)
         if following.number % _STARTS_PER_LOOK == 0:
             self._look_at_length(worker, following)
         worker.take(following)

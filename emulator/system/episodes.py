@@ -107,9 +107,10 @@ class Episode:
         """The oldest version with generating seconds in it; without any, the one that is to generate it."""
         return self.version if self._oldest is None else self._oldest
 
-    def settle_versions(self) -> None:
-        """It is whole, and nothing was generated last: without anything it counts for what it was taken under."""
-        if self._oldest is None:
+    def finish(self, now: float) -> None:
+        """It is whole; one without any generating seconds counts for the version it was taken under."""
+        self.whole = True
+        if self._oldest is None and not now > self.generating_since:
             self._oldest = self.version if self._taken_under is None else self._taken_under
 
     def stop_generating(self, now: float) -> None:
@@ -246,6 +247,7 @@ class Source:
         episode.number = number
         episode.duration = self._next_duration()
         episode.version = version
+        episode.generating_since = PENDING
         episode.whole = False
         if self._factors:
             episode.factor = self._factors.pop(number, 1.0)

@@ -50,7 +50,7 @@ class Alarm(clock.Alarm):
     task that sets it anew as soon as it wakes, as most do, changes nothing in the count.
     """
 
-    __slots__ = ("_pending", "_owner")
+    __slots__ = ("_owner", "_pending")
 
     def __init__(self, timers: Timers) -> None:
         super().__init__(timers.loop)

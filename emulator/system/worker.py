@@ -22,7 +22,8 @@ class Worker:
     """One worker, and the attempt at an episode that it is in.
 
     `due` is when the attempt ends, `generate_at` when its overhead does, `deadline` when it is abandoned.
-    `effective_speed` is how many seconds of an episode's duration it generates in a second, slow-downs included.
+    `effective_speed` is how many seconds of an episode's duration it generates in a second, slow-downs
+    included.
     """
 
     __slots__ = (

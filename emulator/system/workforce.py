@@ -91,7 +91,7 @@ class Workforce:
     # -- the queue's side ---------------------------------------------------------------------------
 
     def finished(self, worker: Worker) -> None:
-        """A worker's episode is finished: it hands it over and is free, as are those whose episodes that ended."""
+        """A worker's episode is finished: it is handed over, and the worker is free, as are others by it."""
         lane = self._lane
         if lane.plain and not self.frozen:
             lane.book.finish_and_start(worker)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from emulator.system.episodes import Episode, Group
+from emulator.system.episodes import Episode, Group, GroupedEpisode
 from emulator.system.queue import EpisodeQueue
 
 
@@ -13,7 +13,7 @@ def group(number: int, size: int = 1, planned: int | None = None) -> Group:
 
 
 def finished(group: Group, number: int) -> Episode:
-    episode = Episode(number, group, 5.0, 1.0, 0)
+    episode = GroupedEpisode(number, group, 5.0, 1.0, 0)
     group.started += 1
     group.members.append(episode)
     group.finished.append(episode)
