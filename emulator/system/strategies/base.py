@@ -93,7 +93,7 @@ class Strategy:
     freezes_for_push = False
     """Whether every worker stands still during a push."""
     admits_all = False
-    """Whether a free worker may always begin a new group if none is in progress; `admit` is not asked then."""
+    """Whether a free worker may always begin a new group if none is in progress; `admit` is not asked."""
     has_rounds = False
     """Whether a complete group may close a round: else `group_completed` is not asked."""
     judges_queue = False
