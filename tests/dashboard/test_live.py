@@ -129,7 +129,7 @@ def test_the_trace_is_the_same_with_the_dashboard_on_off_resized_and_at_any_fram
     ):
         runs, frames, _ = watched(lanes, speed=speed, **options)
         assert [run.trace_sha256 for run in runs] == traces, options
-        assert frames >= 1
+        assert frames >= 1 or speed == "max"  # which may be over before there is one
 
 
 def test_an_injection_hits_the_same_episode_in_every_lane_and_can_be_run_again_from_what_is_told() -> None:
