@@ -215,7 +215,7 @@ def _lost_episodes(result: dict[str, Any]) -> int:
 
 def _theory(run: Run, *, injected: bool, ascii_only: bool) -> dict[str, str]:
     """What theory expects of a run's headline figures, by their names here, for as long as it went."""
-    injected = injected or any(type(event) is Inject for event in run.kept or ())
+    injected = injected or any(type(event) is Inject for event in (run.recall() if run.recall else ()))
     seconds = run.result["emulated_seconds"]
     if injected or run.error is not None or not seconds:
         return {}

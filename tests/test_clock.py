@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.clock import CATCH_UP, EmulatedLoop, MonotonicWall, Phase, Speed
+from emulator.clock import CATCH_UP, Alarm, EmulatedLoop, MonotonicWall, Phase, Speed
 from tests.wall import FakeWall, emulated
 
 SPEEDS: list[float] = [0.5, 1, 60, 3600, 36_000]
@@ -1311,3 +1311,160 @@ def test_a_loop_that_is_closed_can_be_collected() -> None:
     del loop
     gc.collect()
     assert found() is None
+
+
+# -- alarms ---------------------------------------------------------------------------------------------
+
+
+def running() -> EmulatedLoop:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, EmulatedLoop)
+    return loop
+
+
+def run_unpaced(main: Callable[[], Coroutine[None, None, None]]) -> None:
+    with asyncio.Runner(loop_factory=lambda: EmulatedLoop("max")) as runner:
+        runner.run(main())
+
+
+def test_an_alarm_wakes_its_task_at_each_time_that_it_is_set_to() -> None:
+    async def main() -> None:
+        loop = running()
+        alarm, woken = Alarm(loop), []
+        for due in (3.0, 3.0, 10.5):
+            alarm.set(due)
+            assert alarm.is_set
+            await alarm
+            assert not alarm.is_set
+            woken.append(loop.time())
+        assert woken == [3.0, 3.0, 10.5]
+
+    run_unpaced(main)
+
+
+def test_alarms_and_timers_of_one_instant_come_in_the_order_of_setting() -> None:
+    async def main() -> None:
+        loop = running()
+        order: list[str] = []
+
+        async def sleep(name: str, alarm: Alarm) -> None:
+            await alarm
+            order.append(name)
+
+        alarms = {name: Alarm(loop) for name in "abc"}
+        tasks = [loop.create_task(sleep(name, alarm)) for name, alarm in alarms.items()]
+        alarms["b"].set(5)
+        loop.call_at(5, order.append, "timer")
+        alarms["a"].set(5)
+        alarms["c"].set(5)
+        alarms["b"].set(5)
+        await asyncio.sleep(6)
+        assert order == ["timer", "a", "c", "b"]
+        assert all(task.done() for task in tasks)
+
+    run_unpaced(main)
+
+
+def test_a_cleared_alarm_does_not_ring_and_can_be_set_again() -> None:
+    async def main() -> None:
+        loop = running()
+        alarm = Alarm(loop)
+        alarm.set(2)
+        alarm.clear()
+        assert not alarm.is_set
+        loop.call_at(4, alarm.set, 7)
+        await alarm
+        assert loop.time() == 7
+
+    run_unpaced(main)
+
+
+def test_a_task_that_is_cancelled_on_its_alarm_ends_at_once_and_the_alarm_is_off() -> None:
+    async def main() -> None:
+        loop = running()
+        alarm = Alarm(loop)
+
+        async def sleep() -> None:
+            await alarm
+
+        task = loop.create_task(sleep())
+        alarm.set(100)
+        await asyncio.sleep(1)
+        task.cancel()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert loop.time() == 1
+        assert not alarm.is_set
+        alarm.set(2)  # in vain
+        await asyncio.sleep(3)
+        assert loop.time() == 4
+
+    run_unpaced(main)
+
+
+def test_a_task_may_outlive_a_cancellation_and_sleep_on_the_alarm_again() -> None:
+    async def main() -> None:
+        loop = running()
+        alarm, seen = Alarm(loop), []
+
+        async def sleep() -> None:
+            try:
+                await alarm
+            except asyncio.CancelledError:
+                seen.append(loop.time())
+            alarm.set(9)
+            await alarm
+            seen.append(loop.time())
+
+        task = loop.create_task(sleep())
+        alarm.set(100)
+        loop.call_at(5, task.cancel)
+        await task
+        assert seen == [5, 9]
+
+    run_unpaced(main)
+
+
+def test_an_alarm_that_rings_while_nobody_sleeps_on_it_wakes_nobody_later() -> None:
+    async def main() -> None:
+        loop = running()
+        alarm = Alarm(loop)
+        alarm.set(1)
+        await asyncio.sleep(2)
+        assert not alarm.is_set
+        alarm.set(5)
+        await alarm
+        assert loop.time() == 5
+
+    run_unpaced(main)
+
+
+def test_alarms_that_are_moved_again_and_again_leave_the_heap_small() -> None:
+    async def main() -> None:
+        loop = running()
+        alarms = [Alarm(loop) for _ in range(10)]
+        for n in range(20_000):
+            alarms[n % 10].set(1000 + n)
+            assert len(loop._timers) <= 10 + 2 * 128
+        await asyncio.sleep(100_000)
+
+    run_unpaced(main)
+
+
+def test_what_a_task_on_an_alarm_raises_is_its_own() -> None:
+    async def main() -> None:
+        loop = running()
+        alarm = Alarm(loop)
+
+        async def fail() -> None:
+            await alarm
+            raise LookupError("here")
+
+        task = loop.create_task(fail())
+        alarm.set(3)
+        with pytest.raises(LookupError, match="here"):
+            await task
+        assert loop.time() == 3
+
+    run_unpaced(main)

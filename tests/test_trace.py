@@ -283,6 +283,15 @@ def test_processes_that_hash_differently_agree() -> None:
     assert hashes_of(documents, PYTHONHASHSEED="2") == expected
 
 
+# Without an environment, which is where nothing can come between a finish and the next start.
+PLAIN = {
+    "plain": {"kind": "asynchronous"},
+    "plain in flight": {"kind": "asynchronous", "weights": "in_flight"},
+    "plain drop": {"kind": "asynchronous", "max_staleness": 1, "enforce": "drop"},
+    "plain gate": {"kind": "asynchronous", "max_staleness": 1},
+    "plain wait": {"kind": "synchronous"},
+}
+
 # What is read from a file and only added and compared is the same on every processor.
 DURATIONS = [12, 20.5, 7.25, 31, 20.5, 3, 64, 18.75, 20, 0.5, 110.25, 16, 9, 41.5, 20, 27, 5.5, 240, 14.25]
 
@@ -296,6 +305,11 @@ GOLDEN = {
     "gate": "abda7f54401ce610f02115f3d550907b43e39aa62f2e264d05d34eb1aac57b1b",
     "drop": "2b942a834c722ef2690a7dd818d6223a563b465292bfa1744d5740ff9ef32784",
     "cancel": "bfd95dbdae67b86c55135325225f49311dd8118da890cbc4b89630bd0bc660ba",
+    "plain": "df075a19f617eac8a3d851590c045c23a38b53162a3a476035a2949156ceb702",
+    "plain in flight": "adfe88a751437bbbdb98b1490c0ba9262345e455932cdd8f62142e82a9c3e1a2",
+    "plain drop": "03248f91f540b65bb11fe4dea41a066a14b516af3f5430af8dcbb7662875c3a0",
+    "plain gate": "f1067a64570c87ae07b13504b294b2489a2cc312ce6e9654c168de86af5f8903",
+    "plain wait": "80dfa42327ff06cdfccb36b73bdc33c6930e57bda02e1a3a5d7dc039840a5217",
 }
 
 
@@ -308,10 +322,14 @@ def documents(tmp_path: Path) -> dict[str, dict[str, Any]]:
         "workers": 8,
         "episode_seconds": {"kind": "trace", "path": str(path), "order": "sequential"},
     }
-    return {
-        name: document(strategy, 900, rollout=rollout, environment={"sandboxes": 7, "reset_seconds": 1})
+    environment = {"sandboxes": 7, "reset_seconds": 1}
+    found = {
+        name: document(strategy, 900, rollout=rollout, environment=environment)
         for name, strategy in STRATEGIES.items()
     }
+    for name, strategy in PLAIN.items():
+        found[name] = document(strategy, 9000, rollout=rollout, environment=None)
+    return found
 
 
 def test_recorded_durations_give_the_traces_that_they_always_gave(
