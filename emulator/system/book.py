@@ -139,9 +139,12 @@ class Book:
 
     def finish_and_start(self, worker: "Worker") -> None:
         """The same, handed over, and the worker's next: what nearly all is in a plain lane, all in one."""
-        episode, accounts, now = worker.running, self.accounts, self._loop.now
+        episode, accounts, now = worker.episode, self.accounts, self._loop.now
+        assert episode is not None
         accounts.finished += 1
-        episode.finish(now)
+        episode.whole = True
+        if not now > episode.generating_since:
+            episode.finish(now)
         self._queue.put_nowait(episode)
         trainer = self._lane.trainer
         if trainer.free and (self._judged or len(self._queue.complete) >= self._batch):

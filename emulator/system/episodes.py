@@ -175,7 +175,8 @@ class LoneEpisode(Episode):
     So it needs no other object, and nothing has to be kept in step with it.
     """
 
-    __slots__ = ("duration", "generating_since", "number", "version", "whole")
+    # What every episode is asked for; a class's attribute is found more slowly than an instance's.
+    __slots__ = ("duration", "factor", "generating_since", "number", "remaining", "version", "whole")
 
     size = planned = started = 1
     queued = 0
@@ -249,8 +250,8 @@ class Source:
         episode.version = version
         episode.generating_since = PENDING
         episode.whole = False
-        if self._factors:
-            episode.factor = self._factors.pop(number, 1.0)
+        episode.remaining = None
+        episode.factor = self._factors.pop(number, 1.0) if self._factors else 1.0
         return episode
 
     def start_member(self, group: int, version: int) -> Episode:

@@ -54,6 +54,7 @@ class Lane:
             and rollout.queue_capacity is None
             and self.strategy.admits_all
             and self.strategy.refresh_overhead == 0
+            and not self.strategy.freezes_for_push
         )
         """Whether nothing can come between the finish of an episode and the start of its worker's next."""
         self.queue = (LoneEpisodeQueue if self.alone else EpisodeQueue)(rollout.queue_capacity or 0)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Generator
+from heapq import heappush
 from itertools import repeat
 
 from emulator import clock
@@ -62,7 +63,12 @@ class Alarm(clock.Alarm):
         if not self._pending:
             self._pending = True
             self._owner.pending += 1
-        clock.Alarm.set(self, due)
+        if self.place:
+            clock.Alarm.set(self, due)
+            return
+        # The same for one that is not set, without another call: it is the way of every episode.
+        self.place = place = self._next_place()
+        heappush(self._timers, (due, place, self))
 
     def clear(self) -> None:
         """Do not ring."""

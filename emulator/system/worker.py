@@ -81,10 +81,11 @@ class Worker:
 
     async def run(self) -> None:
         """Sleep until the attempt is over, hand the episode over, take the next; for ever."""
+        alarm, finished, can_fail = self._alarm, self._lane.workforce.finished, self._attempts is not None
         while True:
-            await self._alarm
-            if self._attempts is None or not self._retries_or_fails():
-                self._lane.workforce.finished(self)
+            await alarm
+            if not can_fail or not self._retries_or_fails():
+                finished(self)
 
     # -- an attempt ---------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ What becomes free at an instant goes first to the line for sandboxes, then to wo
 for want of room, then to the workers set free, in worker order, and last to those that have waited.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,8 @@ class Workforce:
         self._streams = streams
         self._speeds = Draws(lane.scenario.rollout.speed.sampler(streams.worker_speeds))
         self._next_number = 0
+        self.finished: Callable[[Worker], None] = lane.book.finish_and_start if lane.plain else self._finished
+        """A worker's episode is finished: it is handed over, and the worker is free, as are others by it."""
         self._limited = lane.scenario.rollout.queue_capacity is not None
         self._at_work = False
 
@@ -90,12 +92,8 @@ class Workforce:
 
     # -- the queue's side ---------------------------------------------------------------------------
 
-    def finished(self, worker: Worker) -> None:
-        """A worker's episode is finished: it is handed over, and the worker is free, as are others by it."""
+    def _finished(self, worker: Worker) -> None:
         lane = self._lane
-        if lane.plain and not self.frozen:
-            lane.book.finish_and_start(worker)
-            return
         # What the finish brings about may make room, but for those first who have waited for it.
         full = self._limited and lane.queue.full()
         episode = worker.running
