@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from emulator.version import __version__
 
 if TYPE_CHECKING:
+    from emulator.advice import Advice, advise
     from emulator.api import race, run
     from emulator.clock import ClockStatistics
     from emulator.errors import (
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from emulator.sweeps import Sweep, sweep
 
 __all__ = [
+    "Advice",
     "ClockStatistics",
     "DeadlockError",
     "EmulatorError",
@@ -45,6 +47,7 @@ __all__ = [
     "Sweep",
     "SweepError",
     "__version__",
+    "advise",
     "export",
     "load_scenario",
     "race",
@@ -54,6 +57,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Advice": "advice",
     "ClockStatistics": "clock",
     "DeadlockError": "errors",
     "EmulatorError": "errors",
@@ -67,6 +71,7 @@ _HOMES = {
     "ScenarioError": "errors",
     "Sweep": "sweeps",
     "SweepError": "errors",
+    "advise": "advice",
     "export": "exports",
     "load_scenario": "recording",
     "race": "api",

@@ -189,6 +189,64 @@ JobsOption = Annotated[
 RowsOption = Annotated[
     bool, typer.Option("--json", help="A line of JSON for each run on stdout and nothing else there.")
 ]
+AdviceJsonOption = Annotated[
+    bool, typer.Option("--json", help="The answer as JSON on stdout and nothing else there.")
+]
+AdviceSeedsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--seeds",
+        metavar="N",
+        help="How many seeds for every candidate, or which, such as 1,5,9.",
+        show_default="5",
+    ),
+]
+MaxStalenessOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-staleness", metavar="N", help="The most mean staleness, in versions.", show_default=False
+    ),
+]
+MaxP95Option = Annotated[
+    float | None,
+    typer.Option(
+        "--max-staleness-p95",
+        metavar="N",
+        help="The most staleness of 95 % of the episodes.",
+        show_default=False,
+    ),
+]
+MaxOldestOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-staleness-max",
+        metavar="N",
+        help="The most staleness of any episode, as the mean of the runs' largest.",
+        show_default=False,
+    ),
+]
+MinBiasOption = Annotated[
+    float | None,
+    typer.Option(
+        "--min-length-bias",
+        metavar="SHARE",
+        help="The least length bias: trained over started durations, 1 is unbiased.",
+        show_default=False,
+    ),
+]
+MinGoodputOption = Annotated[
+    float | None,
+    typer.Option(
+        "--min-goodput",
+        metavar="SHARE",
+        help="The least share of the workers' time that goes into episodes not thrown away.",
+        show_default=False,
+    ),
+]
+BudgetOption = Annotated[
+    int | None,
+    typer.Option("--budget-workers", metavar="N", help="The most workers.", show_default="the scenario's"),
+]
 SecondsOption = Annotated[str, typer.Option("--seconds", metavar="N", help="How long a .cast plays.")]
 
 
@@ -311,6 +369,51 @@ def sweep(
 
         asked = Asked(scenario, tuple(vary or ()), seeds, seed, tuple(overrides or ()), out, resume)
         run_sweep(asked, backend=backend.value, address=address, jobs=jobs, as_json=as_json, quiet=quiet)
+
+
+@app.command()
+def advise(
+    scenario: ScenarioArgument,
+    *,
+    max_staleness: MaxStalenessOption = None,
+    max_staleness_p95: MaxP95Option = None,
+    max_staleness_max: MaxOldestOption = None,
+    min_length_bias: MinBiasOption = None,
+    min_goodput: MinGoodputOption = None,
+    budget_workers: BudgetOption = None,
+    seeds: AdviceSeedsOption = None,
+    seed: FirstSeedOption = None,
+    overrides: SetOption = None,
+    jobs: JobsOption = None,
+    as_json: AdviceJsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Say which strategy, with how many workers, trains fastest within limits.
+
+    Tries the strategies, bounds, oversampling and workers up to the budget on the scenario's own episodes.
+    Limits hold for means over the seeds. The code is 1 if nothing meets them; the answer says what binds.
+    """
+    with endings():
+        from emulator.cli.advising import run_advise
+
+        limits = {
+            "max_staleness": max_staleness,
+            "max_staleness_p95": max_staleness_p95,
+            "max_staleness_max": max_staleness_max,
+            "min_length_bias": min_length_bias,
+            "min_goodput": min_goodput,
+        }
+        run_advise(
+            scenario,
+            overrides=overrides or (),
+            limits=limits,
+            budget=budget_workers,
+            seeds=seeds,
+            seed=seed,
+            jobs=jobs,
+            as_json=as_json,
+            quiet=quiet,
+        )
 
 
 @app.command()

@@ -68,17 +68,7 @@ class Asked:
     @property
     def seeds_wanted(self) -> int | list[int]:
         """How many seeds, or which; BadParameter for a text that says neither."""
-        text = self.seeds or _SEEDS
-        try:
-            numbers = [int(part) for part in text.split(",")]
-        except ValueError:
-            allowed = "how many, such as 20, or which, such as 1,5,9"
-            raise typer.BadParameter(f"found {text}; allowed: {allowed}", param_hint="'--seeds'") from None
-        if len(numbers) == 1:
-            return numbers[0]
-        if self.seed is not None:
-            raise typer.BadParameter("--seeds names all seeds already", param_hint="'--seed'")
-        return numbers
+        return seeds_of(self.seeds or _SEEDS, self.seed)
 
     def command(self) -> str:
         """The command that makes the same files from any working directory."""
@@ -96,6 +86,20 @@ class Asked:
         return shlex.join(words)
 
 
+def seeds_of(text: str, first: int | None) -> int | list[int]:
+    """How many seeds a text says, or which; BadParameter if neither, or if it says which beside `first`."""
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        allowed = "how many, such as 20, or which, such as 1,5,9"
+        raise typer.BadParameter(f"found {text}; allowed: {allowed}", param_hint="'--seeds'") from None
+    if len(numbers) == 1:
+        return numbers[0]
+    if first is not None:
+        raise typer.BadParameter("--seeds names all seeds already", param_hint="'--seed'")
+    return numbers
+
+
 def run_sweep(
     asked: Asked, *, backend: Backend, address: str | None, jobs: int | None, as_json: bool, quiet: bool
 ) -> None:
@@ -104,9 +108,9 @@ def run_sweep(
     if backend == "local" and address is not None:
         raise typer.BadParameter("it needs --backend dask or ray", param_hint="'--address'")
     ended_by: list[int] = []
-    with _listening(ended_by):
+    with listening(ended_by):
         try:
-            with _progress(quiet=quiet) as tell:
+            with progress(quiet=quiet) as tell:
                 table = _run(asked, tell, backend=backend, address=address, jobs=jobs)
         except SweepInterrupted as interrupted:
             table = interrupted.sweep
@@ -169,7 +173,7 @@ def _plot(table: Sweep, directory: str) -> None:
 
 
 @contextmanager
-def _listening(ended_by: list[int]) -> Iterator[None]:
+def listening(ended_by: list[int]) -> Iterator[None]:
     """Let the first signal that asks for the end interrupt the sweep, and none break into how it ends."""
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -190,7 +194,7 @@ def _listening(ended_by: list[int]) -> Iterator[None]:
 
 
 @contextmanager
-def _progress(*, quiet: bool) -> Iterator[Tell]:
+def progress(*, quiet: bool) -> Iterator[Tell]:
     """A bar on a terminal, else a line for each tenth of the runs."""
     if quiet:
         yield lambda done, runs: None

@@ -1,0 +1,87 @@
+"""What a person asks of a strategy: bounds on its figures."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from emulator.errors import Problem, ScenarioError
+from emulator.scenario.values import plain
+
+Sense = Literal["max", "min"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure of a run that a limit may bound: its column, its words, and how many places it is told to."""
+
+    figure: str
+    words: str
+    places: int = 2
+    highest: float = math.inf
+
+
+MEASURES: dict[str, Measure] = {
+    "max_staleness": Measure("staleness.mean", "mean staleness"),
+    "max_staleness_p95": Measure("staleness.p95", "p95 of staleness", 1),
+    "max_staleness_max": Measure("staleness.max", "largest staleness", 1),
+    "min_length_bias": Measure("episode_seconds.length_bias", "length bias"),
+    "min_goodput": Measure("workers.goodput", "goodput", 3, 1.0),
+}
+"""What each limit bounds, by its name."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A bound on the mean over seeds of a figure: at most it, or at least it.
+
+    `name` is a key of `MEASURES`; staleness is in versions, length bias and goodput are shares.
+    """
+
+    name: str
+    bound: float
+
+    @property
+    def measure(self) -> Measure:
+        """What it bounds."""
+        return MEASURES[self.name]
+
+    @property
+    def sense(self) -> Sense:
+        """Whether the bound is the most or the least."""
+        return "max" if self.name.startswith("max") else "min"
+
+    @property
+    def option(self) -> str:
+        """As the command line gives it."""
+        return f"--{self.name.replace('_', '-')} {plain(self.bound)}"
+
+    def __str__(self) -> str:
+        how = "at most" if self.sense == "max" else "at least"
+        return f"{self.measure.words} {how} {plain(self.bound)}"
+
+    def miss(self, mean: float | None) -> float:
+        """By how much a mean misses the bound, 0 if it meets it; infinity where there is no mean."""
+        if mean is None:
+            return math.inf
+        return max(0.0, mean - self.bound if self.sense == "max" else self.bound - mean)
+
+    def share(self, mean: float | None) -> float:
+        """The miss as a share of the bound, so that misses of different figures compare; of 1 if it is 0."""
+        return self.miss(mean) / (abs(self.bound) or 1.0)
+
+
+def make_limits(given: dict[str, float | None]) -> tuple[Limit, ...]:
+    """Make the limits that are given, by name; ScenarioError for bounds that are no bounds."""
+    limits: list[Limit] = []
+    problems: list[Problem] = []
+    for name, bound in given.items():
+        if bound is None:
+            continue
+        highest = MEASURES[name].highest
+        if not 0 <= bound <= highest or math.isinf(bound):
+            allowed = "a number from 0" if math.isinf(highest) else f"a number from 0 to {plain(highest)}"
+            problems.append(Problem(f"--{name.replace('_', '-')}", None, None, "", f"{bound:g}", allowed))
+        limits.append(Limit(name, float(bound)))
+    if problems:
+        raise ScenarioError(problems)
+    return tuple(limits)

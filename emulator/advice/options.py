@@ -1,0 +1,148 @@
+"""What each candidate came to: its figures over the seeds, and whether two candidates differ in one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from emulator.advice.candidates import family, mapping
+from emulator.plots.words import strategy_label
+from emulator.scenario import Scenario
+from emulator.scenario.strategies import Strategy
+from emulator.sweeps import Sweep
+from emulator.sweeps.intervals import Interval, interval
+
+UPDATES = "updates_per_hour"
+STALENESS = "staleness.mean"
+P95 = "staleness.p95"
+OLDEST = "staleness.max"
+BIAS = "episode_seconds.length_bias"
+BUSY = "workers.utilisation"
+GOODPUT = "workers.goodput"
+FIGURES = (UPDATES, STALENESS, P95, OLDEST, BIAS, BUSY, GOODPUT)
+"""The figures that advice is made of."""
+
+LIKE = {
+    "synchronous wait": "verl, OpenRLHF, TRL GRPO",
+    "synchronous abort": "slime --over-sampling-batch-size",
+    "synchronous resume": "Kimi k1.5 partial rollouts, slime --partial-rollout",
+    "synchronous defer": "RollPacker tail batching",
+    "one_step_off": "Cleanba, StreamRL, verl one_step_off",
+    "no cap": "IMPALA, RLlib APPO",
+    "gate": "AReaL max_head_offpolicyness, SkyRL max_staleness_steps",
+    "drop": "TRL AsyncGRPO max_staleness",
+    "cancel": "prime-rl max_off_policy_steps",
+}
+"""The systems that wait in the way of each family, with their knobs."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A strategy with a number of workers, and what it came to.
+
+    `values` has each figure of `FIGURES` by seed, in the units of the result; `failed` of the `runs` have
+    none, for `error`. `traces` are the hashes of the runs. `resolution` is one update of a run in updates an
+    hour: what is closer than that is the same.
+    """
+
+    strategy: Strategy
+    workers: int
+    runs: int
+    failed: int = 0
+    error: str | None = None
+    values: Mapping[str, Mapping[int, float]] = field(default_factory=dict, repr=False)
+    traces: tuple[str | None, ...] = field(default=(), repr=False)
+    resolution: float = 1.0
+
+    @property
+    def family(self) -> str:
+        """How it waits, whatever its numbers."""
+        return family(self.strategy)
+
+    @property
+    def like(self) -> str:
+        """The systems that wait like it, with their knobs."""
+        return LIKE[self.family]
+
+    @property
+    def strategy_name(self) -> str:
+        """The strategy in few words: ``asynchronous, gate 2``."""
+        given = mapping(self.strategy)
+        label = strategy_label(" ".join([given.pop("kind"), *(f"{k}={v}" for k, v in given.items())]))
+        return label.replace("asynchronous", "asynchronous, no cap") if self.family == "no cap" else label
+
+    @property
+    def name(self) -> str:
+        """The strategy and the workers, in few words."""
+        return f"{self.strategy_name}, {self.workers:,} worker{'' if self.workers == 1 else 's'}"
+
+    @property
+    def works(self) -> bool:
+        """Whether every run went to its end and something was trained."""
+        return (
+            not self.failed
+            and bool(self.runs)
+            and bool(self.mean(UPDATES))
+            and self.mean(STALENESS) is not None
+        )
+
+    @cached_property
+    def figures(self) -> dict[str, Interval]:
+        """Each figure of `FIGURES`: its mean over the seeds that have it, with a 95 % interval."""
+        return {name: interval(list(self.values.get(name, {}).values())) for name in FIGURES}
+
+    def mean(self, figure: str) -> float | None:
+        """The mean of a figure over the seeds that have it."""
+        return self.figures[figure].mean
+
+    def changes(self, scenario: Scenario) -> dict[str, Any]:
+        """What must change in the scenario to have it: ``rollout.workers``, and ``strategy`` as a whole."""
+        changed: dict[str, Any] = {}
+        if self.workers != scenario.rollout.workers:
+            changed["rollout"] = {"workers": self.workers}
+        if self.strategy != scenario.strategy:
+            changed["strategy"] = mapping(self.strategy)
+        return changed
+
+
+def difference(a: Option, b: Option, figure: str, resolution: float) -> float:
+    """How much more `a` has of a figure than `b`, and 0 where that is not told from nothing.
+
+    That is a mean difference, seed by seed, within `resolution` or whose 95 % interval includes 0 (paired by
+    common random numbers, as in `emulator.sweeps.paired`).
+    """
+    at_a, at_b = a.values.get(figure, {}), b.values.get(figure, {})
+    found = interval([at_a[seed] - at_b[seed] for seed in at_a if seed in at_b])
+    if found.mean is None or abs(found.mean) <= resolution:
+        return 0.0
+    if found.low is not None and found.high is not None and found.low <= 0 <= found.high:
+        return 0.0
+    return found.mean
+
+
+def options_of(sweep: Sweep) -> tuple[Option, ...]:
+    """The points of a sweep over ``strategy`` and ``rollout.workers`` as options, in order."""
+    by_point: list[list[dict[str, Any]]] = [[] for _ in sweep.points]
+    for row in sweep.rows:
+        by_point[row["run"] // len(sweep.seeds)].append(row)
+    options = []
+    for point, rows in zip(sweep.points, by_point, strict=True):
+        if point.scenario is None:
+            continue
+        well = [row for row in rows if row["error"] is None]
+        options.append(
+            Option(
+                strategy=point.scenario.strategy,
+                workers=point.scenario.rollout.workers,
+                runs=len(rows),
+                failed=len(rows) - len(well),
+                error=next((row["error"] for row in rows if row["error"] is not None), None),
+                values={
+                    name: {row["seed"]: row[name] for row in well if row.get(name) is not None}
+                    for name in FIGURES
+                },
+                traces=tuple(row.get("trace_sha256") for row in rows),
+                resolution=3600.0 / point.scenario.duration,
+            )
+        )
+    return tuple(options)

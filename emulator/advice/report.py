@@ -1,0 +1,164 @@
+"""Advice as it is printed: a table of the best, then each with what it gives up and the YAML to paste."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from emulator.advice.advising import Advice
+from emulator.advice.choosing import Choice
+from emulator.advice.limits import Limit
+from emulator.advice.options import BIAS, BUSY, GOODPUT, OLDEST, P95, STALENESS, UPDATES, Option
+from emulator.plots.words import seeds_text
+
+WIDTH = 100
+"""The columns of a page that is no terminal."""
+
+_ALERT = "#f0a500"
+_DIM = "bright_black"
+_WIDE = 96
+
+
+@dataclass(frozen=True)
+class AdviceSummary:
+    """The answer on a page of 80 columns or more."""
+
+    advice: Advice
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it."""
+        advice = self.advice
+        sign = "+-" if options.ascii_only else "±"
+        wide = options.max_width >= _WIDE
+        yield from _heading(advice)
+        yield Text()
+        if advice.best:
+            entries = [(str(place), found.option) for place, found in enumerate(advice.best, 1)]
+            found = list(zip([place for place, _ in entries], advice.best, strict=True))
+        else:
+            yield from _refusal(advice)
+            closest = advice.nearest
+            entries = [] if closest is None else [("nearest", closest.option)]
+            found = [] if closest is None else [("nearest", closest)]
+        own = advice.own
+        if own is not None and all(own is not option for _, option in entries):
+            entries.append(("file", own))
+        if entries:
+            yield _table(entries, sign=sign, wide=wide)
+        for place, chosen in found:
+            yield Text()
+            yield from _card(place, chosen, advice, sign)
+        failed = [option for option in advice.options if option.failed]
+        if failed:
+            yield Text()
+            yield Text(f"{len(failed):,} of the candidates failed, as: {failed[0].error}", style=_ALERT)
+
+
+def _heading(advice: Advice) -> Iterator[RenderableType]:
+    table = Table.grid(expand=True, padding=(0, 1))
+    table.add_column(overflow="ellipsis", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    title = Text.assemble((f"advice: {advice.scenario.name}", "bold"), f"  {seeds_text(advice.seeds)}")
+    table.add_row(title, "95 % intervals" if len(advice.seeds) > 1 else "")
+    yield table
+    workers = f"at most {advice.budget:,} worker{'' if advice.budget == 1 else 's'}"
+    yield Text(f"limits: {', '.join([*map(str, advice.limits), workers])}")
+    met = len(advice.met)
+    found = f"{met or 'none'} of {len(advice.options):,} candidates meet{'s' if met < 2 else ''} them"
+    kinds = f"; the best {len(advice.best)} that differ:" if len(advice.best) > 1 else ""
+    yield Text(found + kinds, style="" if met else _ALERT)
+
+
+def _table(entries: Sequence[tuple[str, Option]], *, sign: str, wide: bool) -> Table:
+    """A line an option; what 80 columns have no room for is the interval of the length bias."""
+    table = Table(box=None, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False, header_style="bold")
+    table.add_column("")
+    table.add_column("strategy", overflow="fold", ratio=1)
+    for name in ("workers", "updates/h", "stale", "p95/max", "bias", "busy %", "good %"):
+        table.add_column(name.rjust(len(name) + wide), justify="right", no_wrap=True)
+    for place, option in entries:
+        bias = _measured(option, BIAS, 2, sign) if wide else _mean(option, BIAS, 2)
+        cells = [
+            f"{option.workers:,}",
+            _measured(option, UPDATES, 1, sign),
+            _measured(option, STALENESS, 2, sign),
+            f"{_mean(option, P95, 1)}/{_mean(option, OLDEST, 1)}",
+            bias,
+            _mean(option, BUSY, 1, 100),
+            _mean(option, GOODPUT, 1, 100),
+        ]
+        style = _DIM if place == "file" else ""
+        table.add_row(Text(place), Text(option.strategy_name), *cells, style=style)
+    return table
+
+
+def _card(place: str, found: Choice, advice: Advice, sign: str) -> Iterator[RenderableType]:
+    """An option in full; its YAML begins in the first column, ready to be pasted."""
+    option = found.option
+    yield Text(f"{place}  {option.name}", style="bold")
+    yield Padding(Text(f"as in {option.like}", style=_DIM), (0, 0, 0, 3))
+    lines = [
+        f"misses {limit}: {option.mean(limit.measure.figure):.{limit.measure.places}f}"
+        for limit in advice.limits
+        if limit.miss(option.mean(limit.measure.figure))
+    ]
+    if found.against is not None:
+        lines.append(found.sentence)
+    for line in lines:
+        yield Padding(Text(line), (0, 0, 0, 3))
+    for limit in found.unclear:
+        yield Padding(Text(_doubt(option, limit, sign), style=_ALERT), (0, 0, 0, 3))
+    if not found.yaml:
+        yield Padding(Text("the file as it is: nothing to change"), (0, 0, 0, 3))
+    else:
+        yield Text(found.yaml, style="cyan")
+
+
+def _doubt(option: Option, limit: Limit, sign: str) -> str:
+    measured = _measured(option, limit.measure.figure, limit.measure.places, sign)
+    return f"{limit.measure.words} {measured} lies about the limit: more --seeds may tell otherwise"
+
+
+def _refusal(advice: Advice) -> Iterator[RenderableType]:
+    """Which limits bind, and what each lets through."""
+    works = sum(option.works for option in advice.options)
+    if not works:
+        yield Text("No candidate ran to its end and trained a batch.", style=_ALERT)
+        yield Text()
+        return
+    binding = advice.binding
+    if binding:
+        which = " or ".join(limit.option for limit in binding)
+        yield Text(f"What binds is {which}.", style="bold")
+    else:
+        yield Text("No limit binds alone: without any one of them there is still no candidate.", style="bold")
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, pad_edge=False, header_style="bold")
+    for name, justify in (
+        ("limit", "left"),
+        ("meet it", "right"),
+        ("without it", "right"),
+        ("best", "right"),
+    ):
+        table.add_column(name, justify="left" if justify == "left" else "right")
+    for report in advice.reports:
+        best = "-" if report.best is None else f"{report.best:.{report.limit.measure.places}f}"
+        table.add_row(
+            report.limit.option, f"{report.meet:,} of {works:,}", f"{report.without:,} would do", best
+        )
+    yield table
+    yield Text()
+
+
+def _mean(option: Option, figure: str, places: int, factor: float = 1.0) -> str:
+    mean = option.mean(figure)
+    return "-" if mean is None else f"{mean * factor:,.{places}f}"
+
+
+def _measured(option: Option, figure: str, places: int, sign: str) -> str:
+    found = option.figures[figure]
+    if found.mean is None or found.low is None:
+        return _mean(option, figure, places)
+    return f"{found.mean:,.{places}f} {sign}{found.mean - found.low:.{places}f}"
