@@ -358,6 +358,12 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         if self.paused:
             self._steps += 1
 
+    def begin_pacing(self) -> None:
+        """Let the time that has passed on the wall until now be none: setting up is over, and time begins."""
+        self._anchor_wall = None
+        self._paused_seconds = 0.0
+        self._note_pacing()
+
     def forgive_stop(self) -> None:
         """Say that the process was stopped and continued (SIGCONT): what time is behind is a pause."""
         when = self._next_timer()
@@ -390,7 +396,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
     def _run_once(self) -> None:
         """Run what is ready, due or settled until there is nothing of it at this instant; then move on.
 
-        Under ``max`` the next instant is but a new value of the time, so that no return is made for it.
+        Where the next instant is due it is but a new value of the time, and no return is made for it.
         """
         ready, timers, settled = self._ready, self._timers, self._settled
         while True:
@@ -418,8 +424,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
                 handle = heappop(settled)[2]
                 if not handle._cancelled:
                     handle._run()
-            else:
-                self._advance()
+            elif not self._advance():
                 return
 
     def _run_ready(self) -> None:
@@ -433,8 +438,11 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         if self._wall.now() - self._last_poll > _POLL_INTERVAL:
             self._poll(0)
 
-    def _advance(self) -> None:
-        """Step to the next timer if its wall time has come; else wait for that, or for a real event."""
+    def _advance(self) -> bool:
+        """Step to the next timer if its wall time has come; else wait for that, or for a real event.
+
+        Returns whether it has stepped.
+        """
         when = self._next_timer()
         if self._anchor_wall is None:
             self._anchor_wall = self._begun_wall = self._wall.now()
@@ -447,40 +455,41 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
                 if self._steps:
                     self._steps -= 1
                     self.now = when
-                    return
+                    return True
                 when = None
             elif self._speed == math.inf:
                 self.now = when
-                return
-        self._wait_for(when)
+                return True
+        return self._wait_for(when)
 
     def _due_on_wall(self, when: float) -> float:
         """What the wall clock reads when the emulated time `when` has come."""
         assert self._anchor_wall is not None
         return self._anchor_wall + (when - self._anchor_time) / self._speed
 
-    def _wait_for(self, when: float | None) -> None:
-        assert self._anchor_wall is not None
+    def _wait_for(self, when: float | None) -> bool:
         now = self._wall.now()
         until = math.inf
         if when is not None:
+            assert self._anchor_wall is not None
             until = self._due_on_wall(when)
             lag = now - until
             if lag > CATCH_UP and not self._listened:
                 # A process that was stopped has a signal waiting, and it is to be heard first.
                 self._listened = True
                 self._poll(0, between=True)
-                return
+                return False
             self._listened = False
             if lag >= 0:
                 self._worst_lag = lag if self._worst_lag is None else max(self._worst_lag, lag)
                 if lag > CATCH_UP:
                     self._anchor_wall += lag - CATCH_UP
                 self.now = when
-                return
+                return True
         if self._wall_timers:
             until = min(until, self._wall_timers[0][0])
         self._poll(None if until == math.inf else min(max(until - now, 0.0), _LONGEST_WAIT), between=True)
+        return False
 
     def _poll(self, timeout: float | None, *, between: bool = False) -> None:
         """Ask the OS for real events, and take the wall's timers that are due.

@@ -20,7 +20,7 @@ import anyio
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.clock import ClockStatistics, EmulatedLoop, Speed
+from emulator.clock import ClockStatistics, EmulatedLoop, Phase, Speed
 from emulator.episodes import episode_table
 from emulator.errors import EventsNotKeptError, RunError
 from emulator.events import Event
@@ -115,7 +115,9 @@ class LaneView:
         self.scenario = scenario
         self.name = scenario.lane
         self.error: RunError | None = None
-        self._journal = Journal(self._read, scenario.rollout.workers)
+        # Whoever watches is to get the events little by little, or reading them would halt the clock.
+        watched = bool(sinks) or line_sink is not None
+        self._journal = Journal(self._read, 1 if watched else scenario.rollout.workers)
         self._lane = Lane(scenario, loop, self._journal)
         self._loop = loop
         self._figures = Figures(scenario)
@@ -207,6 +209,7 @@ class Session:
             self._scope.cancel()
 
         self.clock.set_exception_handler(fail)
+        self.clock.call_when_settled(Phase.END, self.clock.begin_pacing)
         try:
             with self._scope:
                 async with anyio.create_task_group() as lanes:

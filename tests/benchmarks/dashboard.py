@@ -12,7 +12,8 @@ import struct
 import termios
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from emulator import load_scenario
 from emulator.dashboard.frame import draw
@@ -52,6 +53,18 @@ def drain(fd: int) -> threading.Thread:
     return thread
 
 
+@contextmanager
+def pseudo_terminal(size: tuple[int, int]) -> Iterator[int]:
+    """A terminal of so many columns and rows that somebody reads from."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+    drain(ours)
+    try:
+        yield theirs
+    finally:
+        os.close(theirs)
+
+
 def frame_cost(lanes: Sequence[LaneState], size: tuple[int, int]) -> float:
     """CPU seconds of a frame that is new in every row, its writing included."""
     ours, theirs = pty.openpty()
@@ -86,15 +99,13 @@ def watched(
 ) -> tuple[float, float]:
     """The achieved speed, and the CPU seconds for each wall second, of a run at `speed`."""
     run = scenario(workers, speed * wall)
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-    drain(ours)
-    begun, begun_wall = time.process_time(), time.monotonic()
-    if on:
-        dashboard = Dashboard([run], Terminal(theirs, None, "truecolor"), Options(hold=False))
-        outcome = run_lanes([run], speed=speed, watch=dashboard.watch, sinks=dashboard.sinks)[0]
-    else:
-        outcome = run_lanes([run], speed=speed)[0]
+    with pseudo_terminal(size) as theirs:
+        begun, begun_wall = time.process_time(), time.monotonic()
+        if on:
+            dashboard = Dashboard([run], Terminal(theirs, None, "truecolor"), Options(hold=False))
+            outcome = run_lanes([run], speed=speed, watch=dashboard.watch, sinks=dashboard.sinks)[0]
+        else:
+            outcome = run_lanes([run], speed=speed)[0]
     cpu, passed = time.process_time() - begun, time.monotonic() - begun_wall
     return outcome.clock.achieved_speed or 0.0, cpu / passed
 
