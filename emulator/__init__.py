@@ -15,16 +15,26 @@ from emulator.version import __version__
 if TYPE_CHECKING:
     from emulator.api import race, run
     from emulator.clock import ClockStatistics
-    from emulator.errors import DeadlockError, EmulatorError, RecordingError, RunError, ScenarioError
+    from emulator.errors import (
+        DeadlockError,
+        EmulatorError,
+        MissingExtraError,
+        RecordingError,
+        RunError,
+        ScenarioError,
+        SweepError,
+    )
     from emulator.exports import export
     from emulator.recording import RecordedLane, Recording, load_scenario, read_recording
     from emulator.runner import Run
     from emulator.scenario import Scenario
+    from emulator.sweeps import Sweep, sweep
 
 __all__ = [
     "ClockStatistics",
     "DeadlockError",
     "EmulatorError",
+    "MissingExtraError",
     "RecordedLane",
     "Recording",
     "RecordingError",
@@ -32,18 +42,22 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Sweep",
+    "SweepError",
     "__version__",
     "export",
     "load_scenario",
     "race",
     "read_recording",
     "run",
+    "sweep",
 ]
 
 _HOMES = {
     "ClockStatistics": "clock",
     "DeadlockError": "errors",
     "EmulatorError": "errors",
+    "MissingExtraError": "errors",
     "RecordedLane": "recording",
     "Recording": "recording",
     "RecordingError": "errors",
@@ -51,11 +65,14 @@ _HOMES = {
     "RunError": "errors",
     "Scenario": "scenario",
     "ScenarioError": "errors",
+    "Sweep": "sweeps",
+    "SweepError": "errors",
     "export": "exports",
     "load_scenario": "recording",
     "race": "api",
     "read_recording": "recording",
     "run": "api",
+    "sweep": "sweeps",
 }
 
 

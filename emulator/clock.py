@@ -23,21 +23,27 @@ the emulated time that the wall clock maps to, though never later than the next 
 (`call_wall_later`, `wall_sleep`) are such events: views are paced by them and so never set a
 timer in emulated time.
 
-Of asyncio's private parts the loop uses ``_run_once``, ``_ready``, ``_stopping``, ``_selector``,
-``_process_events`` and the ``_scheduled`` mark of a timer handle; no other module uses any.
+**Cost.** The heap holds plain tuples, compared in C. An `Alarm` is what a task awaits in place of a future:
+the loop steps the task straight from the heap, without a handle, a future and a second turn (and in the
+context of the loop instead of the task's own). Timers that were moved or called off stay in the heap as
+entries that nobody owns any more, and are swept out when there are many.
+
+Of asyncio's private parts the loop uses ``_run_once``, ``_ready``, ``_stopping``, ``_selector`` and
+``_process_events``, and an alarm ``_asyncio_future_blocking``, by which a task knows what it may await; no
+other module uses any.
 """
 
 import asyncio
-import heapq
 import itertools
 import math
 import selectors
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextvars import Context
 from dataclasses import dataclass
 from enum import IntEnum
+from heapq import heapify, heappop, heappush
 from typing import Literal, Protocol, TypeVarTuple
 
 CATCH_UP = 0.05
@@ -46,7 +52,7 @@ CATCH_UP = 0.05
 _POLL_INTERVAL = 0.005  # wall seconds for which a busy loop may leave the OS unasked
 _TURNS_PER_LOOK = 64  # turns for which it does not even look at the wall clock
 _LONGEST_WAIT = 86_400.0  # the OS refuses much longer ones
-_FEW_CANCELLED = 128  # cancelled timers that may lie in the heap before it is swept
+_FEW_FORGOTTEN = 128  # entries of no timer any more that may lie in the heap before it is swept
 
 Speed = float | Literal["max"]
 """Emulated seconds per wall second, or ``"max"``: as fast as the machine can."""
@@ -103,8 +109,94 @@ class ClockStatistics:
 
 
 class _Timer(asyncio.TimerHandle):
-    __slots__ = ()
-    _scheduled: bool
+    """A timer with a callback. `place` is the number of its entry in the heap, 0 when it has none."""
+
+    __slots__ = ("place",)
+    place: int
+
+    def ring(self, _: "_Timer") -> None:
+        self._run()
+
+
+class Alarm:
+    """What one task sleeps on: ``await alarm`` goes on when it rings, at the emulated time it is set to.
+
+    It can be set, and set anew, by anybody at any time before that, and counts as newly set each time. It
+    rings only for a task that awaits it; one task at a time may.
+    """
+
+    __slots__ = (
+        "_asyncio_future_blocking",
+        "_loop",
+        "_next_place",
+        "_timers",
+        "get_loop",
+        "place",
+        "result",
+        "ring",
+    )
+
+    def __init__(self, loop: "EmulatedLoop") -> None:
+        self._loop = loop
+        self._timers = loop._timers
+        self._next_place = loop._next_place
+        self._asyncio_future_blocking = False
+        # A task asks these two each time that it goes to sleep and wakes; they are answered in C, and by
+        # objects that all alarms share, since at 10,000 workers it is memory that takes the time.
+        self.get_loop: Callable[[], EmulatedLoop] = loop._itself
+        self.result: Callable[[], None] = _NOTHING
+        self.place = 0
+        self.ring: Callable[[Alarm], object] = _nobody_sleeps
+
+    def set(self, due: float) -> None:
+        """Ring at the emulated time `due` and at no other."""
+        if self.place:
+            self.place = 0
+            self._loop._forget_entry()
+        self.place = place = self._next_place()
+        heappush(self._timers, (due, place, self))
+
+    def clear(self) -> None:
+        """Do not ring."""
+        if self.place:
+            self.place = 0
+            self._loop._forget_entry()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it is going to ring."""
+        return self.place != 0
+
+    def __await__(self) -> Generator["Alarm", None, None]:
+        self._asyncio_future_blocking = True
+        return itertools.repeat(self, 1)  # type: ignore[return-value]  # an iterator is all that is needed
+
+    # What a task asks of what it awaits, besides `get_loop` and `result`.
+
+    def add_done_callback(self, wake: "Callable[[Alarm], object]", *, context: Context | None = None) -> None:
+        """Have `wake` step the task that awaits it."""
+        self.ring = wake
+
+    def cancel(self, msg: object = None) -> bool:
+        """Wake the task because it is cancelled; False if none sleeps."""
+        if self.ring is _nobody_sleeps:
+            return False
+        wake, self.ring = self.ring, _nobody_sleeps
+        self.clear()
+        self.result = self._cancelled
+        self._loop.call_soon(wake, self)
+        return True
+
+    def _cancelled(self) -> None:
+        self.result = _NOTHING
+        raise asyncio.CancelledError
+
+
+_NOTHING: Callable[[], None] = type(None)
+
+
+def _nobody_sleeps(alarm: Alarm) -> None:
+    """Ring in vain: the task that is to sleep on it does not yet, or does no more."""
 
 
 def _parse_speed(speed: Speed) -> float:
@@ -128,9 +220,12 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         super().__init__()
         self._speed = math.inf
         self._wall = wall or MonotonicWall()
-        self._now = 0.0
-        self._timers: list[tuple[float, int, _Timer]] = []
-        self._cancelled_timers = 0
+        self.now = 0.0
+        """The emulated time, as `time` tells it; to be read only."""
+        self._timers: list[tuple[float, int, _Timer | Alarm]] = []
+        self._next_place = itertools.count(1).__next__
+        self._itself = itertools.repeat(self).__next__
+        self._forgotten = 0
         self._wall_timers: list[tuple[float, int, _Timer]] = []
         self._settled: list[tuple[int, int, asyncio.Handle]] = []
         self._order = itertools.count()
@@ -138,6 +233,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         self._last_poll = -math.inf
         self._listened = False
         # Pacing: None until time first has to move, so that setting up costs no lag.
+        self._unpaced = False
         self._anchor_wall: float | None = None
         self._anchor_time = 0.0
         self._paused_at: float | None = None
@@ -156,7 +252,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         """The emulated time, in seconds since the loop was made."""
-        return self._now
+        return self.now
 
     def call_at(
         self, when: float, callback: Callable[[*_Ts], object], *args: *_Ts, context: Context | None = None
@@ -169,22 +265,22 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
             raise ValueError("a timer is due at nan; its due time must be a number")
         self._check_closed()
         handle = _Timer(when, callback, args, self, context)
-        heapq.heappush(self._timers, (when, next(self._order), handle))
-        handle._scheduled = True
+        handle.place = self._next_place()
+        heappush(self._timers, (when, handle.place, handle))
         return handle
 
     def call_later(
         self, delay: float, callback: Callable[[*_Ts], object], *args: *_Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Run `callback(*args)` after `delay` emulated seconds."""
-        return self.call_at(self._now + delay, callback, *args, context=context)
+        return self.call_at(self.now + delay, callback, *args, context=context)
 
     def call_when_settled(
         self, phase: Phase, callback: Callable[[*_Ts], object], *args: *_Ts
     ) -> asyncio.Handle:
         """Run `callback(*args)` when nothing else is ready or due at this instant, by phase."""
         handle = asyncio.Handle(callback, args, self)
-        heapq.heappush(self._settled, (phase, next(self._order), handle))
+        heappush(self._settled, (phase, next(self._order), handle))
         return handle
 
     def call_wall_later(
@@ -193,7 +289,8 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         """Run `callback(*args)` after `delay` seconds of the wall clock, paused or not."""
         when = self._wall.now() + delay
         handle = _Timer(when, callback, args, self)
-        heapq.heappush(self._wall_timers, (when, next(self._order), handle))
+        handle.place = 0
+        heappush(self._wall_timers, (when, next(self._order), handle))
         return handle
 
     async def wall_sleep(self, delay: float) -> None:
@@ -231,6 +328,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         new = _parse_speed(speed)
         self._anchor_here()
         self._speed = new
+        self._note_pacing()
 
     @property
     def paused(self) -> bool:
@@ -242,6 +340,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         if self._paused_at is None:
             self._anchor_here()
             self._paused_at = self._wall.now()
+            self._note_pacing()
 
     def resume(self) -> None:
         """Go on from where emulated time stands."""
@@ -252,6 +351,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
                 self._anchor_here()
             self._paused_at = None
             self._steps = 0
+            self._note_pacing()
 
     def step(self) -> None:
         """In a pause: let the next instant that has a timer happen, then hold again."""
@@ -279,7 +379,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
             elapsed = now - self._begun_wall - paused
         return ClockStatistics(
             asked_speed=self.speed,
-            achieved_speed=(self._now - self._begun_time) / elapsed if elapsed > 0 else None,
+            achieved_speed=(self.now - self._begun_time) / elapsed if elapsed > 0 else None,
             wall_seconds=elapsed,
             paused_seconds=paused,
             worst_lag_ms=None if self._worst_lag is None else self._worst_lag * 1e3,
@@ -288,52 +388,69 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
     # -- the turn ---------------------------------------------------------------------------------
 
     def _run_once(self) -> None:
-        """Run what is ready, due or settled until there is nothing of it at this instant; then move on."""
+        """Run what is ready, due or settled until there is nothing of it at this instant; then move on.
+
+        Under ``max`` the next instant is but a new value of the time, so that no return is made for it.
+        """
         ready, timers, settled = self._ready, self._timers, self._settled
         while True:
-            for _ in range(len(ready)):
-                handle = ready.popleft()
-                if not handle._cancelled:
-                    handle._run()
+            if ready:
+                self._run_ready()
             if self._stopping:
                 return
             self._turns += 1
-            if self._turns % _TURNS_PER_LOOK == 0 and self._wall.now() - self._last_poll > _POLL_INTERVAL:
-                self._poll(0)
+            if self._turns % _TURNS_PER_LOOK == 0:
+                self._poll_now_and_then()
             if ready:
                 continue
-            if timers and timers[0][0] <= self._now:
-                timer = heapq.heappop(timers)[2]
-                timer._scheduled = False
-                if timer._cancelled:
-                    self._cancelled_timers -= 1
-                else:
-                    timer._run()
-            elif settled:
-                handle = heapq.heappop(settled)[2]
+            if timers:
+                when, place, timer = timers[0]
+                if when <= self.now or (self._unpaced and not settled and when != math.inf):
+                    heappop(timers)
+                    if timer.place == place:
+                        self.now = when if when > self.now else self.now
+                        timer.place = 0
+                        timer.ring(timer)  # type: ignore[arg-type]  # each its own kind
+                    else:
+                        self._forgotten -= 1
+                    continue
+            if settled:
+                handle = heappop(settled)[2]
                 if not handle._cancelled:
                     handle._run()
             else:
                 self._advance()
                 return
 
+    def _run_ready(self) -> None:
+        ready = self._ready
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle._cancelled:
+                handle._run()
+
+    def _poll_now_and_then(self) -> None:
+        if self._wall.now() - self._last_poll > _POLL_INTERVAL:
+            self._poll(0)
+
     def _advance(self) -> None:
         """Step to the next timer if its wall time has come; else wait for that, or for a real event."""
         when = self._next_timer()
         if self._anchor_wall is None:
             self._anchor_wall = self._begun_wall = self._wall.now()
-            self._anchor_time = self._begun_time = self._now
+            self._anchor_time = self._begun_time = self.now
             if self._paused_at is not None:
                 self._paused_at = self._anchor_wall
+            self._note_pacing()
         if when is not None:
             if self._paused_at is not None:
                 if self._steps:
                     self._steps -= 1
-                    self._now = when
+                    self.now = when
                     return
                 when = None
             elif self._speed == math.inf:
-                self._now = when
+                self.now = when
                 return
         self._wait_for(when)
 
@@ -359,7 +476,7 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
                 self._worst_lag = lag if self._worst_lag is None else max(self._worst_lag, lag)
                 if lag > CATCH_UP:
                     self._anchor_wall += lag - CATCH_UP
-                self._now = when
+                self.now = when
                 return
         if self._wall_timers:
             until = min(until, self._wall_timers[0][0])
@@ -373,19 +490,19 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         self._process_events(self._wall.select(self._selector, timeout))
         now = self._last_poll = self._wall.now()
         while self._wall_timers and self._wall_timers[0][0] <= now:
-            handle = heapq.heappop(self._wall_timers)[2]
+            handle = heappop(self._wall_timers)[2]
             if not handle._cancelled:
                 self._ready.append(handle)
         if between and self._ready:
-            self._now = self._mapped(now)
+            self.now = self._mapped(now)
 
     def _mapped(self, wall: float) -> float:
         """The emulated time that a real event takes at `wall`."""
         if self._anchor_wall is None or self._paused_at is not None or self._speed == math.inf:
-            return self._now
+            return self.now
         mapped = self._anchor_time + (wall - self._anchor_wall) * self._speed
         when = self._next_timer()
-        return max(self._now, mapped if when is None else min(mapped, when))
+        return max(self.now, mapped if when is None else min(mapped, when))
 
     def _anchor_here(self) -> None:
         """Pace from this moment on, and from the time that the loop stands at.
@@ -393,25 +510,31 @@ class EmulatedLoop(asyncio.SelectorEventLoop):
         A real event that asks for it has just been given the time that its moment maps to.
         """
         if self._anchor_wall is not None:
-            self._anchor_wall, self._anchor_time = self._wall.now(), self._now
+            self._anchor_wall, self._anchor_time = self._wall.now(), self.now
+
+    def _note_pacing(self) -> None:
+        self._unpaced = self._speed == math.inf and self._anchor_wall is not None and self._paused_at is None
 
     def _next_timer(self) -> float | None:
-        """When the next timer is due; cancelled ones and those that are never due do not count."""
+        """When the next timer is due; those called off and those that are never due do not count."""
         timers = self._timers
-        while timers and timers[0][2]._cancelled:
-            heapq.heappop(timers)[2]._scheduled = False
-            self._cancelled_timers -= 1
+        while timers and timers[0][2].place != timers[0][1]:
+            heappop(timers)
+            self._forgotten -= 1
         return timers[0][0] if timers and timers[0][0] != math.inf else None
 
     def _timer_handle_cancelled(self, handle: _Timer) -> None:
-        if not handle._scheduled:
-            return
-        self._cancelled_timers += 1
-        if self._cancelled_timers > max(_FEW_CANCELLED, len(self._timers) // 2):
-            self._timers[:] = [entry for entry in self._timers if not entry[2]._cancelled]
-            heapq.heapify(self._timers)
-            # The one being cancelled is marked only after this call.
-            self._cancelled_timers = 1
+        if handle.place:
+            handle.place = 0
+            self._forget_entry()
+
+    def _forget_entry(self) -> None:
+        """An entry of the heap has become nobody's."""
+        self._forgotten += 1
+        if self._forgotten > max(_FEW_FORGOTTEN, len(self._timers) // 2):
+            self._timers[:] = [entry for entry in self._timers if entry[2].place == entry[1]]
+            heapify(self._timers)
+            self._forgotten = 0
 
 
 def _set_result_unless_done(future: asyncio.Future[None]) -> None:

@@ -30,7 +30,11 @@ class Problem:
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"
-        key = "" if not self.key or self.file == f"--set {self.key}" else f" {self.key}:"
+        key = (
+            ""
+            if not self.key or self.file in {f"--set {self.key}", f"--vary {self.key}"}
+            else f" {self.key}:"
+        )
         hint = f" ({self.hint})" if self.hint else ""
         return f"{place}:{key} found {self.found}; allowed: {self.allowed}{hint}"
 
@@ -50,6 +54,17 @@ class RecordingError(EmulatorError, ValueError):
     """A recording cannot be read or written; `runs` is what a run came to that could not be recorded."""
 
     runs: "tuple[Run, ...]" = ()
+
+
+class SweepError(EmulatorError, ValueError):
+    """A sweep cannot be started, continued or kept as it was asked for."""
+
+
+class MissingExtraError(EmulatorError, ImportError):
+    """What was asked for needs an optional package; the message says which to install, and how."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional package: pip install 'emulator[{extra}]'")
 
 
 class EventsNotKeptError(EmulatorError, LookupError):

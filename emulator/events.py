@@ -10,12 +10,11 @@ What a worker does follows from its last event. `Start` and `Resume` begin to ge
 Every worker of the scenario waits at 0.
 
 A line of the trace is the JSON object of one event, its keys in the order of the fields below.
-`encode` makes that line; the trace hash is SHA-256 over all lines of one lane, each with its newline.
+`encode` makes that line.
 """
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
@@ -256,12 +255,12 @@ def _encoder(kind: type[Event]) -> Callable[[Any], str]:
     return encode_with_json
 
 
-_ENCODERS = {kind: _encoder(kind) for kind in NAMES}
+ENCODERS = {kind: _encoder(kind) for kind in NAMES}
 
 
 def encode(event: Event) -> str:
     """The event as one line of a trace, without the newline."""
-    return _ENCODERS[type(event)](event)
+    return ENCODERS[type(event)](event)
 
 
 def decode(line: dict[str, Any]) -> Event:
@@ -271,23 +270,3 @@ def decode(line: dict[str, Any]) -> Event:
     """
     fields = {name: value for name, value in line.items() if name not in ("event", "lane")}
     return KINDS[line["event"]](**fields)
-
-
-class TraceHash:
-    """SHA-256 over the trace lines of one lane."""
-
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-
-    def add(self, events: Iterable[Event]) -> bytes:
-        """Take the next events in; returns their lines, each with its newline."""
-        encoders = _ENCODERS
-        lines = [encoders[type(event)](event) for event in events]
-        lines.append("")
-        text = "\n".join(lines).encode()
-        self._digest.update(text)
-        return text
-
-    def hexdigest(self) -> str:
-        """The hash of all events so far, in hex."""
-        return self._digest.hexdigest()

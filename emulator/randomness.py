@@ -1,7 +1,8 @@
 """Seeded streams of random numbers, one for each purpose, so that no purpose ever disturbs another."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -54,13 +55,9 @@ class Draws:
     """
 
     def __init__(self, sampler: Callable[[int], NDArray[np.float64]], block: int = 1024) -> None:
-        self._sampler = sampler
-        self._block = block
-        self._ready: list[float] = []
+        def blocks() -> Iterator[list[float]]:
+            while True:
+                yield sampler(block).tolist()
 
-    def next(self) -> float:
-        """Return the next value, a plain ``float``."""
-        if not self._ready:
-            self._ready = self._sampler(self._block).tolist()
-            self._ready.reverse()
-        return self._ready.pop()
+        self.next: Callable[[], float] = chain.from_iterable(blocks()).__next__
+        """Returns the next value, a plain ``float``."""

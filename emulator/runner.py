@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 import anyio
@@ -23,17 +23,17 @@ from numpy.typing import NDArray
 from emulator.clock import ClockStatistics, EmulatedLoop, Speed
 from emulator.episodes import episode_table
 from emulator.errors import EventsNotKeptError, RunError
-from emulator.events import Event, TraceHash
+from emulator.events import Event
+from emulator.journal import Block, Journal
 from emulator.metrics import Figures
 from emulator.scenario import Scenario
 from emulator.scenario.timeline import Event as TimelineEntry
 from emulator.system.lane import Lane
+from emulator.trace import TraceHash
 from emulator.version import __version__
 
 SCHEMA = 1
 """The version of the result's form."""
-
-_BLOCK = 4096  # events that are folded and hashed in one go
 
 EventSink = Callable[[Sequence[Event]], None]
 """Takes the next events of a lane, in order."""
@@ -48,24 +48,30 @@ class Run:
 
     `result` holds what the JSON output calls ``result``, until the end or until where the run was cut short.
     `error` says why it could not go on; `interrupted` that a person ended it. `name` is a lane's, in a race.
-    `events` and `episodes` are there if the run was asked to keep its events.
+    `events` and `episodes` are there if the run was asked to keep its events. `hash_trace` and `recall` are
+    where `trace_sha256` and `events` come from.
     """
 
     scenario: Scenario
     result: dict[str, Any]
-    trace_sha256: str
+    hash_trace: Callable[[], str] = field(repr=False, compare=False)
     clock: ClockStatistics
     name: str | None = None
     error: RunError | None = None
     interrupted: bool = False
-    kept: Sequence[Event] | None = field(default=None, repr=False, compare=False)
+    recall: Callable[[], Sequence[Event]] | None = field(default=None, repr=False, compare=False)
 
-    @property
+    @cached_property
+    def trace_sha256(self) -> str:
+        """SHA-256 of the trace, in hex; computed when it is first asked for."""
+        return self.hash_trace()
+
+    @cached_property
     def events(self) -> Sequence[Event]:
         """All events, typed, in order; EventsNotKeptError unless run with ``keep_events=True``."""
-        if self.kept is None:
+        if self.recall is None:
             raise EventsNotKeptError
-        return self.kept
+        return self.recall()
 
     @cached_property
     def episodes(self) -> NDArray[np.void]:
@@ -109,37 +115,35 @@ class LaneView:
         self.scenario = scenario
         self.name = scenario.lane
         self.error: RunError | None = None
-        self._lane = Lane(scenario, loop, self._take)
+        self._journal = Journal(self._read, scenario.rollout.workers)
+        self._lane = Lane(scenario, loop, self._journal)
         self._loop = loop
         self._figures = Figures(scenario)
-        self._hash = TraceHash()
+        self._trace = TraceHash()
         self._sinks = tuple(sinks)
         self._line_sink = line_sink
-        self._kept: list[Event] | None = [] if keep_events else None
-        self._events: list[Event] = []
+        self._kept: list[Block] | None = [] if keep_events else None
         self._ended_at: float | None = None
 
-    def _take(self, event: Event) -> None:
-        self._events.append(event)
-        if len(self._events) >= _BLOCK:
-            self._flush()
-
-    def _flush(self) -> None:
-        events, self._events = self._events, []
-        self._figures.add(events)
-        lines = self._hash.add(events)
-        if self._line_sink is not None:
-            self._line_sink(events, lines)
+    def _read(self, block: Block) -> None:
+        self._figures.add_block(block)
+        if self._line_sink is None:
+            self._trace.add_block(block)
+        else:
+            self._line_sink(block.events, self._trace.add(block.events))
         if self._kept is not None:
-            self._kept += events
+            self._kept.append(block)
         for sink in self._sinks:
-            sink(events)
+            sink(block.events)
+
+    def _recall(self) -> list[Event]:
+        assert self._kept is not None
+        return list(chain.from_iterable(block.decoded() for block in self._kept))
 
     @property
     def figures(self) -> Figures:
         """The figures as of now."""
-        if self._events:
-            self._flush()
+        self._journal.pass_on()
         return self._figures
 
     @property
@@ -167,12 +171,12 @@ class LaneView:
         return Run(
             scenario=self.scenario,
             result=figures.result(self.now),
-            trace_sha256=self._hash.hexdigest(),
+            hash_trace=self._trace.hexdigest,
             clock=clock,
             name=self.name,
             error=self.error,
             interrupted=interrupted and self.error is None,
-            kept=self._kept,
+            recall=None if self._kept is None else self._recall,
         )
 
 
@@ -326,7 +330,7 @@ def _rare_garbage_collection() -> Iterator[None]:
     """
     with _collecting:
         _collectors.append(_collectors[0] if _collectors else gc.get_threshold())
-        gc.set_threshold(200_000, 20, 100)
+        gc.set_threshold(1_000_000, 20, 100)
     try:
         yield
     finally:

@@ -1,12 +1,13 @@
 """What came of a run or a race, to be read from the back of a room.
 
 `RunSummary` and `RaceSummary` are rich renderables that fit 80 columns. Both tell updates, staleness and
-length bias together: these three are what a strategy trades against each other.
+length bias together: these three are what a strategy trades against each other. Where a law holds, what
+theory expects stands beside what was measured, with the standard deviation of one run.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.rule import Rule
@@ -14,9 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from emulator.clock import ClockStatistics
+from emulator.events import Inject
 from emulator.runner import Run
 from emulator.scenario import Scenario
 from emulator.scenario.strategies import Asynchronous, Synchronous
+
+if TYPE_CHECKING:
+    from emulator.theory import Expectation
 
 _BUSY = "#4a9fd0"
 _ALERT = "#f0a500"
@@ -48,9 +53,13 @@ _CAUSES = {
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The summary of one run: its figures, each with what they are made of where that says something."""
+    """The summary of one run: its figures, each with what they are made of where that says something.
+
+    `injected` says that a person changed it on the way, so that no law holds.
+    """
 
     run: Run
+    injected: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it."""
@@ -61,7 +70,10 @@ class RunSummary:
         table.add_column(no_wrap=True)
         table.add_column(justify="right", no_wrap=True)
         table.add_column()
+        theory = _theory(run, injected=self.injected, ascii_only=options.ascii_only)
         for name, value, detail in _figures(result, ascii_only=options.ascii_only):
+            if law := theory.get(name):
+                detail.append(f"{', ' if detail.plain[-1:].isalnum() else '  '}theory {law}", style=_DIM)
             table.add_row(Text(name), Text(value, style="bold"), detail)
         for name, more in _further(run.scenario, result):
             table.add_row(Text(name), Text(), Text(more))
@@ -73,19 +85,31 @@ class RunSummary:
 
 @dataclass(frozen=True)
 class RaceSummary:
-    """The lanes of a race beside each other, and one line that says who is ahead and at what price."""
+    """The lanes of a race beside each other, and one line that says who is ahead and at what price.
+
+    `injected` says that a person changed them on the way, so that no law holds.
+    """
 
     runs: Sequence[Run]
+    injected: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it: a column for each of up to four lanes, else a row."""
         first = self.runs[0]
         yield _heading(first, f"race: {first.scenario.name}", "same seed, same episodes", whole=True)
         yield (_stopped(first) if first.interrupted else None) or Text()
+        laws = [_theory(run, injected=self.injected, ascii_only=options.ascii_only) for run in self.runs]
         if len(self.runs) <= _MOST_COLUMNS:
-            yield self._columns(ascii_only=options.ascii_only)
+            yield self._columns(laws, ascii_only=options.ascii_only)
         else:
             yield self._rows()
+            told = [
+                f"{run.name} {law[_UPDATES].split()[0]}"
+                for run, law in zip(self.runs, laws, strict=True)
+                if _UPDATES in law
+            ]
+            if told:
+                yield Text(f"\ntheory, updates per hour: {', '.join(told)}", style=_DIM)
         yield Text()
         words = verdict(self.runs)
         if len(words) > options.max_width:
@@ -94,7 +118,7 @@ class RaceSummary:
         yield Text()
         yield _footer(first.clock)
 
-    def _columns(self, *, ascii_only: bool) -> Table:
+    def _columns(self, laws: Sequence[Mapping[str, str]], *, ascii_only: bool) -> Table:
         table = Table(box=None, padding=(0, 1), show_edge=False, pad_edge=False)
         table.add_column("", no_wrap=True)
         for run in self.runs:
@@ -111,6 +135,9 @@ class RaceSummary:
         }
         for name, cells in self._lines(results):
             table.add_row(name, *(Text(cell) for cell in cells))
+            theory = [law.get(name.plain.upper(), "") for law in laws]
+            if any(theory):
+                table.add_row(Text("  theory", style=_DIM), *(Text(cell, style=_DIM) for cell in theory))
             if values := bars.get(name.plain):
                 table.add_row("", *(_bar(value, _COLUMN_BAR, ascii_only=ascii_only) for value in values))
         return table
@@ -186,6 +213,29 @@ def _lost_episodes(result: dict[str, Any]) -> int:
     return sum(result["episodes"][account] for account in ("aborted", "dropped", "failed"))
 
 
+def _theory(run: Run, *, injected: bool, ascii_only: bool) -> dict[str, str]:
+    """What theory expects of a run's headline figures, by their names here, for as long as it went."""
+    injected = injected or any(type(event) is Inject for event in run.kept or ())
+    seconds = run.result["emulated_seconds"]
+    if injected or run.error is not None or not seconds:
+        return {}
+    from emulator.theory import expected  # noqa: PLC0415  (it takes long to import)
+
+    laws = expected(run.scenario.model_copy(update={"duration": seconds}))
+    return {
+        name: _law_text(laws[figure], tell, ascii_only=ascii_only)
+        for name, (figure, tell) in _LAWS.items()
+        if figure in laws
+    }
+
+
+def _law_text(law: "Expectation", tell: Callable[[float], str], *, ascii_only: bool) -> str:
+    deviation = "" if not law.sd or tell is share else tell(law.sd)
+    if not deviation.strip("0."):
+        return tell(law.mean)
+    return f"{tell(law.mean)} {'+/-' if ascii_only else '±'} {deviation}"
+
+
 def verdict(runs: Sequence[Run]) -> str:
     """Who made the most updates, and what they cost, in one sentence; lanes that failed are out."""
     running = [run for run in runs if run.error is None and run.result["updates_per_hour"] is not None]
@@ -249,6 +299,11 @@ def decimal(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
+def tenths(value: float) -> str:
+    """A figure of any size that need not be whole, to one place."""
+    return f"{value:,.1f}"
+
+
 def number(value: float | None) -> str:
     """A figure of any size: as a whole number, or to one place where that is not one and below 100."""
     if value is None:
@@ -263,6 +318,17 @@ def speed_text(speed: float | str | None) -> str:
     if isinstance(speed, str):
         return speed
     return f"{speed:,.0f}x" if speed >= 999.5 or float(speed).is_integer() else f"{speed:.1f}x"
+
+
+_UPDATES = "UPDATES PER HOUR"
+
+_LAWS: dict[str, tuple[str, Callable[[float], str]]] = {
+    _UPDATES: ("updates_per_hour", tenths),
+    "WORKERS BUSY": ("workers.utilisation", share),
+    "TRAINER BUSY": ("trainer.utilisation", share),
+    "STALENESS": ("staleness.mean", decimal),
+}
+"""Headline figures that theory has laws for: their names in the result, and how they are told."""
 
 
 def _heading(run: Run, title: str, subtitle: str, *, whole: bool = False) -> Table:
@@ -292,8 +358,8 @@ def _figures(result: dict[str, Any], *, ascii_only: bool) -> Iterator[tuple[str,
     workers, trainer = result["workers"], result["trainer"]
     staleness, queue, lengths = result["staleness"], result["queue"], result["episode_seconds"]
     trained = result["episodes"]["trained"]
-    updates = f"{result['updates']:,} update{_s(result['updates'])}, {trained:,} episodes trained"
-    yield "UPDATES PER HOUR", number(result["updates_per_hour"]), Text(updates)
+    updates = f"{result['updates']:,} update{_s(result['updates'])}, {trained:,} episodes"
+    yield _UPDATES, number(result["updates_per_hour"]), Text(updates)
     busy = workers["utilisation"]
     yield "WORKERS BUSY", share(busy), _bar(busy, _BAR, ascii_only=ascii_only)
     if _wasted_share(result) >= 0.0005:

@@ -81,7 +81,7 @@ def test_run_prints_progress_on_stderr_and_the_summary_on_stdout(call: Any, smal
         "00:05:00  14 updates, 100% busy, staleness 0.93",
         "00:10:00  29 updates, 100% busy, staleness 0.97",
     ]
-    assert outcome.out.splitlines()[2] == "UPDATES PER HOUR   174  29 updates, 120 episodes trained"
+    assert outcome.out.splitlines()[2] == "UPDATES PER HOUR   174  29 updates, 120 episodes, theory 174.0"
 
 
 def test_quiet_leaves_the_summary_alone(call: Any, small: str) -> None:

@@ -915,7 +915,7 @@ def test_timers_fire_at_the_integral_of_the_speed(
 # -- cancelled timers -----------------------------------------------------------------------------------
 
 
-def test_cancelled_timers_never_run_and_are_swept() -> None:
+def test_forgotten_never_run_and_are_swept() -> None:
     ran: list[int] = []
     with emulated() as (loop, _):
         kept = [loop.call_at(100 + n, ran.append, n) for n in range(10)]
@@ -942,7 +942,7 @@ def test_cancelling_in_any_order_leaves_the_others_in_theirs(
         for handle in cancelled:
             handle.cancel()
         run_until(loop, 6)
-        assert loop._cancelled_timers == 0
+        assert loop._forgotten == 0
     kept = [(when, number) for number, (when, cancel) in enumerate(timers) if not cancel]
     assert ran == [number for _, number in sorted(kept)]
 

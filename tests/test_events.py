@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator import events as ev
+from emulator.trace import TraceHash
 
 WHOLE = st.integers(0, 10**12)
 SECONDS = st.floats(0, 1e9) | st.integers(0, 10**6).map(float)
@@ -94,7 +95,7 @@ def test_the_hash_is_that_of_the_lines_however_they_come_in_blocks(
     events: list[ev.Event], cuts: list[int]
 ) -> None:
     lines = "".join(f"{plain_line(event)}\n" for event in events)
-    blocks = ev.TraceHash()
+    blocks = TraceHash()
     edges = [0, *sorted(cuts), len(events)]
     for begin, end in pairwise(edges):
         blocks.add(events[begin:end])
@@ -102,7 +103,7 @@ def test_the_hash_is_that_of_the_lines_however_they_come_in_blocks(
 
 
 def test_the_hash_can_be_read_on_the_way() -> None:
-    trace = ev.TraceHash()
+    trace = TraceHash()
     assert trace.hexdigest() == hashlib.sha256().hexdigest()
     trace.add([ev.Stall(1.0)])
     first = trace.hexdigest()

@@ -24,6 +24,7 @@ from emulator.recording import read
 from emulator.runner import Session
 from emulator.scenario import Scenario
 from emulator.scenario.timeline import Event as Entry
+from emulator.trace import TraceHash
 from tests.scenarios import scenarios
 
 SUFFIXES = ["jsonl", "jsonl.gz"]
@@ -398,7 +399,7 @@ def test_what_is_read_is_what_happened(tmp_path: Path, scenario: Scenario) -> No
         assert (lane.name, lane.scenario) == (run.name, run.scenario)
         assert list(lane.events) == run.events
         assert [type(event) for event in lane.events] == [type(event) for event in run.events]
-        trace = ev.TraceHash()
+        trace = TraceHash()
         trace.add(lane.events)
         assert trace.hexdigest() == lane.trace_sha256 == run.trace_sha256
         assert folded(lane) == lane.result == run.result

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 
 import emulator
-from emulator import DeadlockError, EmulatorError, Run, RunError, Scenario, ScenarioError
-from emulator import runner as runner_module
+from emulator import DeadlockError, EmulatorError, Run, RunError, Scenario, ScenarioError, journal
 from emulator.clock import EmulatedLoop
 from emulator.errors import EndlessInstantError
-from emulator.events import Event, Start, TraceHash
+from emulator.events import Event, Start
 from emulator.runner import LaneView, Session, run_lanes
 from emulator.scenario.timeline import Event as TimelineEntry
+from emulator.trace import TraceHash
 from tests.scenarios import scenarios
 
 
@@ -420,7 +420,8 @@ def test_sinks_get_all_events_in_order_and_in_blocks() -> None:
     assert [event.t for event in events] == sorted(event.t for event in events)
     assert sum(type(event) is Start for event in events) == run.result["episodes"]["started"] > 5000
     assert counts == [len(block) for block in blocks]
-    assert counts[:-1] == [4096] * (len(counts) - 1)
+    # Looks at the length come with every 1024th start and every event that is neither a start nor a finish.
+    assert all(4096 <= count < 4096 + 2 * 1024 for count in counts[:-1])
     assert len(counts) > 2
 
 
@@ -458,7 +459,7 @@ def test_a_look_at_the_figures_lets_the_sinks_have_all_until_now() -> None:
 def test_what_a_sink_raises_ends_the_run_and_comes_out_as_it_is(
     monkeypatch: pytest.MonkeyPatch, speed: Any, block: int
 ) -> None:
-    monkeypatch.setattr(runner_module, "_BLOCK", block)
+    monkeypatch.setattr(journal, "_BLOCK", block)
 
     def refuse(events: Sequence[Event]) -> None:
         raise LookupError("the sink")

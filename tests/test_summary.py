@@ -8,6 +8,8 @@ from rich.console import Console
 
 import emulator
 from emulator import Run, RunError, Scenario
+from emulator.cli import watching
+from emulator.events import Inject, Publish
 from emulator.summary import (
     RaceSummary,
     RunSummary,
@@ -72,6 +74,39 @@ def test_the_plain_hour_has_only_the_lines_that_say_something() -> None:
     text = draw(CASES["run"], 80)
     for word in ("goodput", "lost", "otherwise", "groups", "environment", "limit", "versions"):
         assert word not in text
+
+
+def test_theory_stands_beside_what_was_measured() -> None:
+    text = draw(CASES["run"], 80)
+    assert "108 updates, 6,912 episodes, theory 108.6 ± 1.7" in text
+    assert "theory 1.43 ± 0.01" in text
+    lines = draw(CASES["race"], 80).splitlines()
+    at = next(index for index, line in enumerate(lines) if line.startswith("updates per hour"))
+    assert lines[at + 1].split() == ["theory", "14.1", "±", "2.0", "108.6", "±", "1.7"]
+    many = draw(CASES["race-of-8"], 80)
+    assert "theory, updates per hour: sync 14.1, one step off 15.0, async 108.6" in many
+
+
+def test_where_no_law_holds_no_theory_is_shown() -> None:
+    assert "theory" not in draw(CASES["run-everything"], 80)
+    # Of a lane that stopped, and one that lived: only the latter has theory.
+    lines = [line for line in draw(CASES["race-deadlock"], 80).splitlines() if "theory" in line]
+    assert [line.split() for line in lines] == [["theory", "174.0"], ["theory", "100%"], ["theory", "72%"]]
+
+
+def test_what_a_person_changed_has_no_theory() -> None:
+    run = run_of()
+    assert "theory" in draw(RunSummary(run), 80)
+    assert "theory" not in draw(RunSummary(run, injected=True), 80)
+    assert "theory" not in draw(RaceSummary([replace(run, name="a")] * 2, injected=True), 80)
+    changed = replace(run, kept=[Inject(20.0, {"stall_trainer": {"for": 60}})])
+    assert "theory" not in draw(RunSummary(changed), 80)
+
+
+def test_an_interrupted_run_is_compared_with_theory_for_as_long_as_it_went() -> None:
+    part = replace(run_of(duration=300.0), scenario=run_of().scenario, interrupted=True)
+    # Constant episodes of 20 s and updates of 15 s: a batch each 20 s, the last by 280 s.
+    assert "14 updates, 60 episodes, theory 168.0" in draw(RunSummary(part), 80)
 
 
 def test_the_limit_is_drawn_between_what_keeps_it_and_what_is_beyond() -> None:
@@ -173,3 +208,15 @@ def test_a_strategy_is_told_with_the_options_that_matter() -> None:
     ]
     for strategy, text in told:
         assert strategy_text(run_of(strategy, duration=1.0).scenario) == text
+
+
+def test_a_key_that_injects_is_noticed_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching.Look, "on_terminal", True)
+    monkeypatch.setattr("emulator.dashboard.watch_dashboard", lambda lanes, **_: (None, [[] for _ in lanes]))
+    look = watching.Look(live=True, quiet=False, hold=False, ascii=False, theme="dark")
+    watched = watching.Watching([run_of().scenario] * 2, look)
+    (sink,) = watched.sinks[1]
+    sink([Publish(20.0, 1)])
+    assert not watched.injected
+    sink([Publish(35.0, 2), Inject(40.0, {"stall_trainer": {"for": 60}})])
+    assert watched.injected

@@ -23,6 +23,14 @@ class Theme(Enum):
     PLAIN = "plain"
 
 
+class SweepBackend(Enum):
+    """Where the runs of a sweep take place."""
+
+    LOCAL = "local"
+    DASK = "dask"
+    RAY = "ray"
+
+
 app = typer.Typer(
     help="Emulates the training of a model by RL: rollout workers, a trainer, stragglers and staleness.",
     no_args_is_help=True,
@@ -115,6 +123,72 @@ AtOption = Annotated[
 SizeOption = Annotated[
     str, typer.Option("--size", metavar="CxR", help="Columns and rows, for .svg and .cast.")
 ]
+SweptArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SCENARIO", help="A scenario file, or the name of a bundled scenario.", show_default=False
+    ),
+]
+VaryOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="PATH=VALUES",
+        help="An axis of the grid: a dotted path, and values with commas between them or start:stop:count, "
+        "such as rollout.workers=16:128:8; repeatable, the first outermost.",
+    ),
+]
+SeedsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--seeds",
+        metavar="N",
+        help="How many seeds at every point, or which, such as 1,5,9.",
+        show_default="20",
+    ),
+]
+FirstSeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", help="The first seed.", show_default="the scenario's"),
+]
+OutOption = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Keep runs.csv, summary.csv, the plots and the command in a directory, as the runs end.",
+        show_default=False,
+    ),
+]
+ResumeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--resume",
+        metavar="DIR",
+        help="Go on with the sweep in a directory; needs neither SCENARIO nor --vary.",
+        show_default=False,
+    ),
+]
+BackendOption = Annotated[
+    SweepBackend,
+    typer.Option("--backend", help="Where runs take place: on this machine's cores, or on a cluster."),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="ADDRESS",
+        help="The cluster's scheduler, such as tcp://host:8786 for Dask.",
+        show_default=False,
+    ),
+]
+JobsOption = Annotated[
+    int | None,
+    typer.Option("--jobs", metavar="N", help="How many processes.", show_default="one a core"),
+]
+RowsOption = Annotated[
+    bool, typer.Option("--json", help="A line of JSON for each run on stdout and nothing else there.")
+]
 SecondsOption = Annotated[str, typer.Option("--seconds", metavar="N", help="How long a .cast plays.")]
 
 
@@ -172,7 +246,7 @@ def run(
             if not error.runs:
                 raise
             outcome, unrecorded = error.runs[0], error
-        result = outcome.to_json() if as_json else RunSummary(outcome)
+        result = outcome.to_json() if as_json else RunSummary(outcome, watching.injected)
         _report([outcome], result, watching.signal, unrecorded)
 
 
@@ -211,7 +285,32 @@ def race(
                 raise
             outcomes, unrecorded = list(error.runs), error
         result = {"lanes": [outcome.to_json() for outcome in outcomes]}
-        _report(outcomes, result if as_json else RaceSummary(outcomes), watching.signal, unrecorded)
+        summary = RaceSummary(outcomes, watching.injected)
+        _report(outcomes, result if as_json else summary, watching.signal, unrecorded)
+
+
+@app.command()
+def sweep(
+    scenario: SweptArgument = None,
+    *,
+    vary: VaryOption = None,
+    seeds: SeedsOption = None,
+    seed: FirstSeedOption = None,
+    overrides: SetOption = None,
+    out: OutOption = None,
+    resume: ResumeOption = None,
+    backend: BackendOption = SweepBackend.LOCAL,
+    address: AddressOption = None,
+    jobs: JobsOption = None,
+    as_json: RowsOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Run a grid of runs over seeds, in parallel, to a table and plots."""
+    with endings():
+        from emulator.cli.sweeping import Asked, run_sweep
+
+        asked = Asked(scenario, tuple(vary or ()), seeds, seed, tuple(overrides or ()), out, resume)
+        run_sweep(asked, backend=backend.value, address=address, jobs=jobs, as_json=as_json, quiet=quiet)
 
 
 @app.command()

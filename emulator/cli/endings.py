@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from emulator.errors import RecordingError, ScenarioError
+from emulator.errors import MissingExtraError, RecordingError, ScenarioError, SweepError
 
 if TYPE_CHECKING:
     from emulator.clock import Speed
@@ -36,7 +36,7 @@ def endings() -> Iterator[None]:
             raise typer.Exit(_CLOSED_PIPE) from None
         complain(f"the output cannot be written: {error.strerror}")
         raise typer.Exit(_FAILED) from None
-    except (ScenarioError, RecordingError) as error:
+    except (ScenarioError, RecordingError, SweepError, MissingExtraError) as error:
         complain(str(error))
         raise typer.Exit(_BAD_SCENARIO) from None
 

@@ -5,7 +5,7 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -47,14 +47,25 @@ def write_list(entries: Sequence[tuple[str, str]]) -> None:
         _write("\n".join(lines or [name]) + "\n")
 
 
+def write_lines(values: Iterable[Any]) -> None:
+    """Write values as JSON Lines: strict, in ASCII."""
+    _write("".join(json.dumps(value, allow_nan=False) + "\n" for value in values))
+
+
 def write_rich(what: RenderableType) -> None:
     """Write what rich draws."""
+    write_drawn(lambda console: console.print(what))
+
+
+def write_drawn(draw: Callable[[Console], None], *, width: int | None = None) -> None:
+    """Write what is drawn on a console, `width` columns wide where it is no terminal."""
     page = _Page()
     terminal = is_terminal(sys.stdout)
-    console = Console(file=page, force_terminal=terminal, width=min(_width(), _WIDEST), legacy_windows=False)
+    columns = min(_width(), _WIDEST) if terminal or width is None else width
+    console = Console(file=page, force_terminal=terminal, width=columns, legacy_windows=False)
     if not terminal:
         console.no_color = True
-    console.print(what)
+    draw(console)
     text = page.getvalue()
     if not terminal:
         # rich pads lines to the width; in a file that is noise.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import anyio
 
 from emulator.cli.output import is_terminal
+from emulator.events import Event, Inject
 from emulator.progress import ProgressLines
 from emulator.runner import EventSink, Session, Watcher
 from emulator.scenario import Scenario
@@ -35,10 +36,14 @@ class Look:
 
 
 class Watching:
-    """The watcher of a run and the sinks that it needs; afterwards `signal` is the one that ended it."""
+    """The watcher of a run and the sinks that it needs.
+
+    Afterwards `signal` is the one that ended it, and `injected` says whether a person changed it by a key.
+    """
 
     def __init__(self, lanes: Sequence[Scenario], look: Look) -> None:
         self.signal: int | None = None
+        self.injected = False
         self._listens = True
         self.sinks: list[list[EventSink]] = [[] for _ in lanes]
         self._view = None if look.quiet else self._choose_view(lanes, look)
@@ -52,6 +57,7 @@ class Watching:
                 lanes, hold=look.hold, ascii=look.ascii, theme=look.theme, on_signal=self._ended_by
             )
             self._listens = False  # the dashboard does: it has a terminal to restore first
+            self.sinks = [[*sinks, self._notice] for sinks in self.sinks]
             return watch
         lines = ProgressLines(lanes, sys.stderr)
         self.sinks = [[sink] for sink in lines.sinks]
@@ -80,6 +86,9 @@ class Watching:
                 session.stop()
             elif self.signal is None:
                 session.clock.forgive_stop()
+
+    def _notice(self, events: Sequence[Event]) -> None:
+        self.injected = self.injected or any(type(event) is Inject for event in events)
 
     def _ended_by(self, number: signal.Signals) -> None:
         self.signal = self.signal or number

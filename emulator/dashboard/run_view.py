@@ -161,7 +161,7 @@ def _workers(canvas: Canvas, area: Area, lane: LaneState, *, raster: bool) -> No
 
 def _staleness(canvas: Canvas, area: Area, lane: LaneState) -> None:
     """How stale what was trained was."""
-    oldest = min((episode.version for episode in lane.figures.episodes.values()), default=None)
+    oldest = lane.figures.oldest_version()
     foot = f"policy v{lane.figures.version}" + (f"  oldest in use v{oldest}" if oldest is not None else "")
     canvas.box(area, "staleness of trained data", foot)
     histogram(canvas, area.inside._replace(width=area.width - 3), lane)

@@ -8,7 +8,7 @@ from collections import Counter
 from itertools import chain, repeat
 from typing import Any
 
-from emulator.metrics.fold import Fold
+from emulator.metrics.blocks import BlockFold
 from emulator.metrics.records import (
     BLOCKED,
     GENERATING,
@@ -22,8 +22,8 @@ from emulator.metrics.records import (
 from emulator.metrics.sums import nearest_rank, nearest_rank_of, ratio
 
 
-class Figures(Fold):
-    """The figures of one lane: give it events with `add`, and read them at any time since the last."""
+class Figures(BlockFold):
+    """The figures of one lane: give it its events with `add` or `add_block`, and read them at any time."""
 
     def worker_seconds(self, t: float) -> dict[str, float]:
         """Worker seconds up to `t` by state, and `wasted`, the part of `generating` that was in vain."""

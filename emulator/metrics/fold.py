@@ -6,8 +6,8 @@ order in which they came.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
 
 from emulator import events as ev
 from emulator.metrics.records import (
@@ -83,7 +83,7 @@ class Fold:
 
     def add(self, events: Iterable[ev.Event]) -> None:
         """Take in the next events of the lane, in their order."""
-        handlers = _HANDLERS
+        handlers = HANDLERS
         for event in events:
             if event.t > self.t:
                 self._settle()
@@ -91,6 +91,18 @@ class Fold:
             handlers[type(event)](self, event)
         for total in self._sums():
             total.condense_if_long()
+
+    def _record(self, number: int) -> EpisodeRecord:
+        """The record of an episode that is in flight, paused or queued."""
+        return self.episodes[number]
+
+    def _take_out(self, number: int) -> EpisodeRecord:
+        """The same of one that is so no longer."""
+        return self.episodes.pop(number)
+
+    def oldest_version(self) -> int | None:
+        """The oldest version that runs, is paused or queued; None if there is no episode."""
+        return min((episode.version for episode in self.episodes.values()), default=None)
 
     def _settle(self) -> None:
         self.max_depth = max(self.max_depth, self.depth)
@@ -123,11 +135,11 @@ class Fold:
 
     def _open_segment(self, worker: WorkerRecord, t: float) -> None:
         if worker.episode is not None:
-            self.episodes[worker.episode].opened = t
+            self._record(worker.episode).opened = t
 
     def _close_segment(self, worker: WorkerRecord, t: float) -> None:
         if worker.episode is not None:
-            episode = self.episodes[worker.episode]
+            episode = self._record(worker.episode)
             if episode.opened is not None:
                 episode.segments.append((episode.version, episode.opened, t))
                 episode.opened = None
@@ -150,7 +162,7 @@ class Fold:
         worker.episode = episode
         self._enter(worker, GENERATING, t)
         if self._has_environment:
-            self._hold_sandbox(self.episodes[episode], t, holds=True)
+            self._hold_sandbox(self._record(episode), t, holds=True)
 
     def _hold_sandbox(self, episode: EpisodeRecord, t: float, *, holds: bool) -> None:
         if episode.has_sandbox != holds:
@@ -190,7 +202,7 @@ class Fold:
         self._take(self.workers[e.worker], e.episode, e.t)
 
     def _resume(self, e: ev.Resume) -> None:
-        episode = self.episodes[e.episode]
+        episode = self._record(e.episode)
         if not episode.begun:
             self.counts["attempts"] += 1
             episode.begun = True
@@ -217,7 +229,7 @@ class Fold:
     def _count_attempt(self, worker: WorkerRecord, t: float, *, holds: bool) -> None:
         """An attempt begins when there is a sandbox for it."""
         assert worker.episode is not None
-        episode = self.episodes[worker.episode]
+        episode = self._record(worker.episode)
         self._hold_sandbox(episode, t, holds=holds)
         self.counts["attempts"] += 1 if holds else -1
         episode.begun = holds
@@ -238,7 +250,7 @@ class Fold:
     def _retry(self, e: ev.Retry) -> None:
         worker = self.workers[e.worker]
         self._close_segment(worker, e.t)
-        self._waste(self.episodes[e.episode])
+        self._waste(self._record(e.episode))
         self.counts["attempts"] += 1
         self.counts["retried"] += 1
         self.counts[f"attempt_{e.cause}"] += 1
@@ -252,7 +264,7 @@ class Fold:
         self.counts["queued"] += 1
         self._release(e.worker, e.t)
         self._last_finished = e.episode
-        episode = self.episodes[e.episode]
+        episode = self._record(e.episode)
         self._hold_sandbox(episode, e.t, holds=False)
         episode.finished = e.t
         episode.finished_version = self.version
@@ -285,7 +297,7 @@ class Fold:
         self._release(e.worker, e.t)
         self.counts["paused"] += 1
         if e.cause == "defer":
-            episode = self.episodes[e.episode]
+            episode = self._record(e.episode)
             self._waste(episode)
             self._hold_sandbox(episode, e.t, holds=False)
             episode.begun = False
@@ -304,7 +316,7 @@ class Fold:
         self._lose(e.episode, "failed", e.t, e.cause)
 
     def _lose(self, number: int, account: str, t: float, cause: str) -> None:
-        episode = self.episodes.pop(number)
+        episode = self._take_out(number)
         self._hold_sandbox(episode, t, holds=False)
         self.counts[account] += 1
         self._waste(episode)
@@ -329,7 +341,7 @@ class Fold:
 
     def _drop(self, e: ev.Drop) -> None:
         for number in e.episodes:
-            episode = self.episodes.pop(number)
+            episode = self._take_out(number)
             self.counts["dropped"] += 1
             self.counts["queued"] -= 1
             self._waste(episode)
@@ -344,9 +356,12 @@ class Fold:
         self._enter_trainer(UPDATING, e.t)
         self.counts["trained"] += len(e.episodes)
         self.counts["queued"] -= len(e.episodes)
-        for number in e.episodes:
-            episode = self.episodes.pop(number)
-            self._enqueue(e.t, -1)
+        self._train(e.episodes, e.t)
+
+    def _train(self, numbers: Sequence[int], t: float) -> None:
+        for number in numbers:
+            episode = self._take_out(number)
+            self._enqueue(t, -1)
             self._trained_durations.add(episode.duration)
             self._count_staleness(episode)
 
@@ -386,7 +401,7 @@ class Fold:
             worker = self.workers[number]
             if worker.episode is None:
                 continue
-            episode = self.episodes[worker.episode]
+            episode = self._record(worker.episode)
             open_segment = episode.opened is not None
             self._close_segment(worker, e.t)
             episode.version = self.version
@@ -427,7 +442,7 @@ class Fold:
         pass
 
 
-_HANDLERS: dict[type[ev.Event], Callable[[Fold, Any], None]] = {
+HANDLERS: Final[dict[type[ev.Event], Callable[[Fold, Any], None]]] = {
     ev.Start: Fold._start,
     ev.Resume: Fold._resume,
     ev.Blocked: Fold._blocked,

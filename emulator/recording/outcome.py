@@ -5,10 +5,10 @@ from typing import Any
 
 from emulator.clock import ClockStatistics
 from emulator.errors import RunError
-from emulator.events import TraceHash
 from emulator.metrics import Figures
 from emulator.recording.reading import RecordedLane, Recording
 from emulator.runner import Run
+from emulator.trace import trace_of
 
 
 def outcomes(recording: Recording) -> list[Run]:
@@ -34,19 +34,15 @@ def _outcome(recording: Recording, lane: RecordedLane) -> Run:
         figures = Figures(lane.scenario)
         figures.add(lane.events)
         result = figures.result(recording.t_end)
-    if trace is None:
-        digest = TraceHash()
-        digest.add(lane.events)
-        trace = digest.hexdigest()
     return Run(
         scenario=lane.scenario,
         result=result,
-        trace_sha256=trace,
+        hash_trace=lambda: trace_of(lane.events) if trace is None else trace,
         clock=_clock(lane),
         name=lane.name,
         error=None if lane.error is None else RunError(lane.error),
         interrupted=lane.interrupted or recording.cut is not None,
-        kept=lane.events,
+        recall=lambda: lane.events,
     )
 
 

@@ -4,43 +4,72 @@ Whatever ends several episodes at once ends them in worker order and within the 
 are set free by it are returned, and it is for the caller to put them to work.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from emulator import events as ev
-from emulator.system.episodes import Episode, Group, Source
+from emulator.journal import ROW, TWO_ROWS
+from emulator.system.episodes import AnyGroup, Episode, LoneEpisode, Source
 from emulator.system.strategies.base import Accounts, Admission, PausedEpisode, Unfinished
 
 if TYPE_CHECKING:
     from emulator.system.lane import Lane
     from emulator.system.worker import Worker
 
+_STARTS_PER_LOOK = 1024
+"""Starts between two looks at how long the journal has become."""
+
 
 class Book:
     """The episodes of one lane.
 
-    `paused` are set aside to be taken up again; `incomplete` are the groups begun and neither complete nor
-    lost, oldest first.
+    `paused` are set aside to be taken up again.
     """
 
     def __init__(self, lane: "Lane", source: Source) -> None:
         self.source = source
         self.accounts = Accounts()
         self.paused: dict[int, Episode] = {}
-        self.incomplete: dict[int, Group] = {}
+        self._incomplete: dict[int, AnyGroup] = {}
         self._lane = lane
+        self._loop = lane.loop
         self._strategy = lane.strategy
+        self._rows = lane.journal.rows
+        self._queue = lane.queue
+        self._alone = lane.alone
+        self._judged = lane.strategy.judges_queue
+        self._batch = lane.strategy.batch_groups
+        self._has_rounds = lane.strategy.has_rounds
+        self._admits_all = lane.alone and lane.strategy.admits_all
+        self._retries = 0 if lane.environment is None else lane.environment.retries
+
+    @property
+    def incomplete(self) -> Mapping[int, AnyGroup]:
+        """The groups begun and neither complete nor lost, by number, oldest first."""
+        if not self._alone:
+            return self._incomplete
+        running = [worker.running for worker in self._lane.workforce.running()]
+        return {
+            number: episode.group
+            for number, episode in sorted(({e.number: e for e in running} | self.paused).items())
+        }
 
     # -- starts -------------------------------------------------------------------------------------
 
     def admit(self, worker: "Worker") -> bool:
         """Let a free worker take what the strategy says; False if that is nothing."""
-        in_progress = self.source.group_in_progress(self._strategy.held_back)
+        if self._admits_all:
+            worker.take(self._start_alone(worker))
+            return True
+        in_progress = None if self._alone else self.source.group_in_progress(self._strategy.held_back)
         admission = self._strategy.admit(self.accounts, in_progress)
         if admission is None:
             return False
         worker.gated = False
         if admission is Admission.RESUME:
             worker.take(self._resume(worker))
+        elif self._alone:
+            worker.take(self._start_alone(worker))
         else:
             worker.take(self._start(worker, None if admission is Admission.GROUP else in_progress))
         return True
@@ -60,51 +89,84 @@ class Book:
         version = self.accounts.version
         if group is None:
             episode = self.source.start_group(version)
-            self.incomplete[episode.group.number] = episode.group
+            self._incomplete[episode.group.number] = episode.group
         else:
             episode = self.source.start_member(group, version)
-        if self._lane.environment is not None:
-            episode.attempts_left = self._lane.environment.retries
+        if self._retries:
+            episode.attempts_left = self._retries
         self.accounts.started += 1
-        self._lane.emit(
-            ev.Start(
-                self._lane.now,
-                worker.number,
-                episode.number,
-                episode.group.number,
-                version,
-                episode.duration,
-            )
-        )
+        now, group_number = self._loop.now, episode.group.number
+        self._lane.emit(ev.Start(now, worker.number, episode.number, group_number, version, episode.duration))
         return episode
+
+    def _start_alone(self, worker: "Worker") -> LoneEpisode:
+        """Start the next episode, where they have no groups."""
+        accounts, now = self.accounts, self._loop.now
+        accounts.started += 1
+        episode = self.source.start_alone(accounts.version)
+        if self._retries:
+            episode.attempts_left = self._retries
+        self._rows += ROW(now, worker.number, episode.duration)
+        if episode.number % _STARTS_PER_LOOK == 0:
+            self._look_at_length(worker, episode)
+        return episode
+
+    def _look_at_length(self, worker: "Worker", started: LoneEpisode) -> None:
+        number = started.number
+        self._lane.watch_instant(
+            ev.Start(self._loop.now, worker.number, number, number, started.version, started.duration)
+        )
 
     # -- ends ---------------------------------------------------------------------------------------
 
-    def finish(self, worker: "Worker") -> tuple[Episode, list["Worker"]]:
-        """A worker's episode is finished; returns it, to be handed over, and the other workers set free."""
-        episode = worker.running
+    def finish(self, worker: "Worker") -> Sequence["Worker"]:
+        """A worker's episode is finished; returns the other workers that are set free by it."""
+        episode = worker.episode
+        assert episode is not None
+        now = self._loop.now
         self.accounts.finished += 1
-        self._lane.emit(ev.Finish(self._lane.now, worker.number, episode.number))
-        worker.release()
-        episode.finish(self._lane.now)
+        worker.let_go()
+        episode.finish(now)
+        if self._alone:
+            self._rows += ROW(now, worker.number, -1 - episode.number)
+            if self._has_rounds and self._strategy.group_completed():
+                return self._close_round()
+            return ()
+        self._lane.emit(ev.Finish(now, worker.number, episode.number))
         group = episode.group
-        group.finished.append(episode)
-        return episode, self._complete(group) if group.complete else []
+        group.add_finished(episode)
+        return self._complete(group) if group.complete else ()
 
-    def _complete(self, group: Group) -> list["Worker"]:
-        del self.incomplete[group.number]
+    def finish_and_start(self, worker: "Worker") -> None:
+        """The same, handed over, and the worker's next: what nearly all is in a plain lane, all in one."""
+        episode, accounts, now = worker.running, self.accounts, self._loop.now
+        accounts.finished += 1
+        episode.finish(now)
+        self._queue.put_nowait(episode)
+        trainer = self._lane.trainer
+        if trainer.free and (self._judged or len(self._queue.complete) >= self._batch):
+            trainer.request_look()
+        accounts.started += 1
+        following = self.source.start_alone(accounts.version)
+        number = worker.number
+        self._rows += TWO_ROWS(now, number, -1 - episode.number, now, number, following.duration)
+        if following.number % _STARTS_PER_LOOK == 0:
+            self._look_at_length(worker, following)
+        worker.take(following)
+
+    def _complete(self, group: AnyGroup) -> Sequence["Worker"]:
+        del self._incomplete[group.number]
         self.source.close(group)
-        closes = self._strategy.group_completed()
+        closes = self._has_rounds and self._strategy.group_completed()
         freed: list[Worker] = []
         if group.started > group.size:
             freed += self._abort_running((group,), "surplus")
             self._abort_paused(group, "surplus")
         if closes:
             freed += self._close_round()
-            self._lane.trainer.poke()
         return freed
 
-    def fail(self, worker: "Worker", cause: str) -> list[Group]:
+    def fail(self, worker: "Worker", cause: str) -> list[AnyGroup]:
         """A worker's episode is lost for good; returns its group if that can no longer complete."""
         episode = worker.running
         self.accounts.failed += 1
@@ -112,7 +174,7 @@ class Book:
         worker.release()
         return self._lose_member(episode)
 
-    def lose_with_worker(self, worker: "Worker") -> list[Group]:
+    def lose_with_worker(self, worker: "Worker") -> list[AnyGroup]:
         """A worker leaves and its episode is aborted; returns the group if that can no longer complete."""
         return self._lose_member(self._abort(worker, "leave"))
 
@@ -123,13 +185,13 @@ class Book:
         worker.release()
         return episode
 
-    def _abort_running(self, groups: "tuple[Group, ...] | list[Group]", cause: str) -> list["Worker"]:
+    def _abort_running(self, groups: "tuple[AnyGroup, ...] | list[AnyGroup]", cause: str) -> list["Worker"]:
         hit = [worker for worker in self._lane.workforce.running() if worker.running.group in groups]
         for worker in hit:
             self._abort(worker, cause)
         return hit
 
-    def _abort_paused(self, group: Group, cause: str) -> None:
+    def _abort_paused(self, group: AnyGroup, cause: str) -> None:
         for episode in [episode for episode in self.paused.values() if episode.group is group]:
             del self.paused[episode.number]
             self._strategy.withdrawn(episode.number)
@@ -137,16 +199,16 @@ class Book:
             self.accounts.aborted += 1
             self._lane.emit(ev.Abort(self._lane.now, None, episode.number, cause))
 
-    def _lose_member(self, episode: Episode) -> list[Group]:
+    def _lose_member(self, episode: Episode) -> list[AnyGroup]:
         group = episode.group
         group.lose(episode)
-        return [] if group.can_complete or group.number not in self.incomplete else [group]
+        return [] if group.can_complete or not (self._alone or group.number in self._incomplete) else [group]
 
-    def lose_groups(self, groups: list[Group], cause: str) -> list["Worker"]:
+    def lose_groups(self, groups: list[AnyGroup], cause: str) -> list["Worker"]:
         """Drop what is finished of these groups and abort the rest; returns the workers set free."""
         freed: list[Worker] = []
         for group in groups:
-            del self.incomplete[group.number]
+            self._incomplete.pop(group.number, None)
             self.source.close(group)
             self._strategy.group_lost()
             if group.finished:
@@ -158,11 +220,11 @@ class Book:
             group.dissolve()
         return freed
 
-    def drop(self, group: Group, cause: str) -> list["Worker"]:
+    def drop(self, group: AnyGroup, cause: str) -> list["Worker"]:
         """Discard the finished members of a group; returns the workers that held any for want of room."""
         self.accounts.dropped += len(group.finished)
         self._lane.emit(ev.Drop(self._lane.now, [episode.number for episode in group.finished], cause))
-        self._lane.queue.take(group)
+        self._lane.queue.take((group,))
         freed = self._lane.workforce.relieve(group)
         group.dissolve()
         return freed
@@ -171,11 +233,14 @@ class Book:
 
     def open_round(self) -> None:
         """Begin a round, if the strategy has rounds."""
+        if not self._has_rounds:
+            return
         paused = [PausedEpisode(n, self.paused[n].group.number) for n in sorted(self.paused)]
         self._strategy.open_round(paused, self.incomplete)
 
     def _close_round(self) -> list["Worker"]:
         """A batch is complete: deal with what is unfinished; returns the workers set free."""
+        self._lane.trainer.poke()
         running = self._lane.workforce.running()
         match self._strategy.unfinished:
             case Unfinished.ABORT:

@@ -4,7 +4,7 @@ The k-th episode to be started has the k-th duration of the scenario's stream, w
 starts it and whatever worker takes it.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 PENDING = float("inf")
 
@@ -52,6 +52,10 @@ class Group:
         self.lost_members += 1
         self.members.remove(episode)
 
+    def add_finished(self, episode: "Episode") -> None:
+        """A member has finished."""
+        self.finished.append(episode)
+
     def dissolve(self) -> None:
         """Let go of the members: it is trained or lost.
 
@@ -76,42 +80,28 @@ class Episode:
     speed 1 that were added while it was paused.
     """
 
-    __slots__ = (
-        "_oldest",
-        "_taken_under",
-        "attempts_left",
-        "duration",
-        "factor",
-        "fails",
-        "generating_since",
-        "group",
-        "has_sandbox",
-        "longer",
-        "number",
-        "overhead_left",
-        "paused_speed",
-        "remaining",
-        "time_left",
-        "version",
-    )
+    # What most episodes never change stands here, once for all of them.
+    number: int
+    duration: float
+    version: int
+    factor = 1.0
+    whole = False  # it has finished
+    generating_since = PENDING
+    attempts_left = 0
+    fails = False
+    has_sandbox = False
+    longer: tuple[float, ...] = ()
+    remaining: float | None = None
+    paused_speed = 1.0
+    overhead_left = 0.0
+    time_left = PENDING
+    _oldest: int | None = None
+    _taken_under: int | None = None  # if that is not the present version
 
-    def __init__(self, number: int, group: Group, duration: float, factor: float, version: int) -> None:
-        self.number = number
-        self.group = group
-        self.duration = duration
-        self.factor = factor
-        self.version = version
-        self.generating_since = PENDING
-        self._oldest: int | None = None
-        self._taken_under = version
-        self.attempts_left = 0
-        self.fails = False
-        self.has_sandbox = False
-        self.longer: list[float] = []
-        self.remaining: float | None = None
-        self.paused_speed = 1.0
-        self.overhead_left = 0.0
-        self.time_left = PENDING
+    @property
+    def group(self) -> "AnyGroup":
+        """The group that it is a member of."""
+        raise NotImplementedError
 
     def oldest_version(self) -> int:
         """The oldest version with generating seconds in it; without any, the one that is to generate it."""
@@ -119,9 +109,9 @@ class Episode:
 
     def finish(self, now: float) -> None:
         """It is whole; one without any generating seconds counts for the version it was taken under."""
-        self.stop_generating(now)
-        if self._oldest is None:
-            self._oldest = self._taken_under
+        self.whole = True
+        if self._oldest is None and not now > self.generating_since:
+            self._oldest = self.version if self._taken_under is None else self._taken_under
 
     def stop_generating(self, now: float) -> None:
         """Nothing is generated from `now` on."""
@@ -133,6 +123,8 @@ class Episode:
         """Go on under another version from `now` on."""
         generating = self.generating_since != PENDING
         self.stop_generating(now)
+        if self._taken_under is None:
+            self._taken_under = self.version
         self.version = version
         if generating:
             self.generating_since = now
@@ -152,12 +144,75 @@ class Episode:
         """What was generated so far is not part of the episode any more."""
         self._oldest = None
         self.remaining = None
-        self.longer = []
+        self.longer = ()
 
     def restart_under(self, version: int) -> None:
         """Begin from the start as if taken for the first time."""
         self.forget_progress()
-        self.version = self._taken_under = version
+        self.version = version
+        self._taken_under = None
+
+
+class GroupedEpisode(Episode):
+    """An episode that has siblings."""
+
+    def __init__(self, number: int, group: Group, duration: float, factor: float, version: int) -> None:
+        self.number = number
+        self._group = group
+        self.duration = duration
+        self.factor = factor
+        self.version = version
+
+    @property
+    def group(self) -> Group:
+        """The group that it is a member of."""
+        return self._group
+
+
+class LoneEpisode(Episode):
+    """An episode that has no siblings: it is its own group, of one, and complete when it has finished.
+
+    So it needs no other object, and nothing has to be kept in step with it.
+    """
+
+    __slots__ = ("duration", "generating_since", "number", "version", "whole")
+
+    size = planned = started = 1
+    queued = 0
+    can_complete = True
+
+    @property
+    def group(self) -> "LoneEpisode":
+        """Itself."""
+        return self
+
+    @property
+    def complete(self) -> bool:
+        """Whether it has finished."""
+        return self.whole
+
+    @property
+    def members(self) -> Sequence[Episode]:
+        """Itself, unless it is lost."""
+        return (self,) if self.can_complete else ()
+
+    @property
+    def finished(self) -> Sequence[Episode]:
+        """Itself, once it has finished."""
+        return (self,) if self.whole else ()
+
+    def add_finished(self, episode: Episode) -> None:
+        """It has finished: it knows."""
+
+    def lose(self, episode: Episode) -> None:
+        """It will not finish."""
+        self.can_complete = False
+
+    def dissolve(self) -> None:
+        """It refers to no other."""
+
+
+AnyGroup = Group | LoneEpisode
 
 
 class Source:
@@ -184,6 +239,20 @@ class Source:
         """Make an episode that has not started take `factor` times as long."""
         self._factors[number] = self._factors.get(number, 1.0) * factor
 
+    def start_alone(self, version: int) -> LoneEpisode:
+        """The next episode, where episodes have no groups."""
+        number = self.next_number
+        self.next_number = number + 1
+        episode = LoneEpisode()
+        episode.number = number
+        episode.duration = self._next_duration()
+        episode.version = version
+        episode.generating_since = PENDING
+        episode.whole = False
+        if self._factors:
+            episode.factor = self._factors.pop(number, 1.0)
+        return episode
+
     def start_member(self, group: int, version: int) -> Episode:
         """The next member of a group in progress."""
         return self._start(self._open[group], version)
@@ -196,14 +265,16 @@ class Source:
             self._open[group.number] = group
         return self._start(group, version)
 
-    def close(self, group: Group) -> None:
+    def close(self, group: AnyGroup) -> None:
         """Start no more members of the group."""
         self._open.pop(group.number, None)
 
     def _start(self, group: Group, version: int) -> Episode:
         number = self.next_number
         self.next_number += 1
-        episode = Episode(number, group, self._next_duration(), self._factors.pop(number, 1.0), version)
+        episode = GroupedEpisode(
+            number, group, self._next_duration(), self._factors.pop(number, 1.0), version
+        )
         group.started += 1
         group.members.append(episode)
         if group.started == group.planned:

@@ -2,22 +2,23 @@
 
 Workers and the trainer are tasks that sleep and call in. What happens to several of them at once happens
 in plain calls that finish within the instant, in worker order: in the `Workforce`, the `Book` of episodes
-and the `PolicyStore`. All that leaves is the stream of events given to `emit`.
+and the `PolicyStore`. All that leaves is the events that are written in the `Journal`.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 
 from emulator import events as ev
 from emulator.clock import EmulatedLoop, Phase
 from emulator.errors import DeadlockError, EndlessInstantError
+from emulator.journal import Journal
 from emulator.randomness import Draws, Streams
 from emulator.scenario import Scenario
 from emulator.system.book import Book
 from emulator.system.deadlock import explain
 from emulator.system.episodes import Source
 from emulator.system.policy import PolicyStore
-from emulator.system.queue import EpisodeQueue
+from emulator.system.queue import EpisodeQueue, LoneEpisodeQueue
 from emulator.system.sandboxes import SandboxPool
 from emulator.system.strategies import build
 from emulator.system.timeline import Timeline
@@ -36,15 +37,26 @@ NO_TIME = 1e-6
 class Lane:
     """The system of one scenario on a loop."""
 
-    def __init__(self, scenario: Scenario, loop: EmulatedLoop, sink: Callable[[ev.Event], None]) -> None:
+    def __init__(self, scenario: Scenario, loop: EmulatedLoop, journal: Journal) -> None:
         rollout, trainer = scenario.rollout, scenario.trainer
         streams = Streams(scenario.seed)
         self.scenario = scenario
         self.loop = loop
+        self.journal = journal
         self.environment = scenario.environment
         self.timers = Timers(loop, self._expect_deadlock)
         self.strategy = build(scenario)
-        self.queue = EpisodeQueue(rollout.queue_capacity or 0)
+        self.alone = rollout.group_size + rollout.group_redundancy == 1
+        """Whether episodes have no groups."""
+        self.plain = (
+            self.alone
+            and self.environment is None
+            and rollout.queue_capacity is None
+            and self.strategy.admits_all
+            and self.strategy.refresh_overhead == 0
+        )
+        """Whether nothing can come between the finish of an episode and the start of its worker's next."""
+        self.queue = (LoneEpisodeQueue if self.alone else EpisodeQueue)(rollout.queue_capacity or 0)
         self.sandboxes = SandboxPool(self.environment.sandboxes if self.environment else None)
         durations = Draws(rollout.episode_seconds.sampler(streams.durations))
         self.book = Book(self, Source(durations.next, rollout.group_size, rollout.group_redundancy))
@@ -52,12 +64,11 @@ class Lane:
         self.policy = PolicyStore(self)
         self.trainer = Trainer(self, Draws(trainer.update_seconds.sampler(streams.updates)).next)
         self.timeline = Timeline(self)
-        self._sink = sink
         self._ended: asyncio.Future[None] = loop.create_future()
         self._tasks: list[asyncio.Task[None]] = []
         self._check_requested = False
         self._instant = 0.0
-        self._events_at_instant = 0
+        self._events_before_instant = 0
         self._most_events_at_instant = EVENTS_PER_INSTANT + EVENTS_PER_INSTANT_AND_SIZE * (
             rollout.workers + trainer.batch_size
         )
@@ -76,7 +87,7 @@ class Lane:
             self._start()
             await self._ended
         finally:
-            self._sink = _ignore
+            self._end_journal()
             self.timers.ended = True
             for task in self._tasks:
                 task.cancel()
@@ -101,9 +112,14 @@ class Lane:
             self._ended.set_result(None)
 
     def _fail(self, error: BaseException) -> None:
-        self._sink = _ignore
+        self._end_journal()
         if not self._ended.done():
             self._ended.set_exception(error)
+
+    def _end_journal(self) -> None:
+        """Let nothing more out."""
+        self.journal.pass_on()
+        self.journal.closed = True
 
     def spawn(self, coroutine: Coroutine[None, None, None]) -> None:
         """Run a task until the lane ends; the lane fails if the task does."""
@@ -117,13 +133,18 @@ class Lane:
 
     def emit(self, event: ev.Event) -> None:
         """Let an event out."""
+        self.journal.write(event)
+        self.watch_instant(event)
+
+    def watch_instant(self, event: ev.Event) -> None:
+        """See to it that time passes; `event` is what has just been let out."""
+        written = len(self.journal)
         if event.t > self._instant + NO_TIME:
             self._instant = event.t
-            self._events_at_instant = 0
-        self._events_at_instant += 1
-        if self._events_at_instant > self._most_events_at_instant:
+            self._events_before_instant = written
+        elif written - self._events_before_instant > self._most_events_at_instant:
             self._fail(EndlessInstantError(event.t, self._most_events_at_instant, ev.encode(event)))
-        self._sink(event)
+        self.journal.pass_on_if_long()
 
     def _expect_deadlock(self) -> None:
         """Nothing is pending; see when the instant has settled whether that is still so."""
@@ -135,7 +156,3 @@ class Lane:
         self._check_requested = False
         if not self.timers.pending and self.now < self.scenario.duration:
             self._fail(DeadlockError(self.now, explain(self)))
-
-
-def _ignore(event: ev.Event) -> None:
-    """Take the events of a lane that has ended."""

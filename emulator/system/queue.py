@@ -1,40 +1,97 @@
 """The queue of finished episodes between the workers and the trainer."""
 
 import asyncio
-from collections import deque
+from collections.abc import Iterable, Mapping
+from itertools import islice
 
-from emulator.system.episodes import Episode, Group
+from emulator.system.episodes import AnyGroup, Episode
 
 
 class EpisodeQueue(asyncio.Queue[Episode]):
     """An `asyncio.Queue` whose episodes stay in it until they are taken group by group.
 
-    Workers `put`, and block when it is full, in the order in which they came. `complete` holds the groups
-    whose needed members are all in the queue, in order of completion: the trainer chooses from them.
+    Workers put, in the order in which they finish, and hold on to what they have when it is full. `complete`
+    holds the groups whose needed members are all in the queue, in order of completion: the trainer chooses
+    from them.
     """
 
-    complete: dict[int, Group]
+    complete: Mapping[int, AnyGroup]
+    _maxsize: int
 
     def _init(self, maxsize: int) -> None:
         self._queue: dict[int, Episode] = {}
-        self._wanted: deque[int] = deque()
-        self.complete = {}
+        self._complete: dict[int, AnyGroup] = {}
+        self.complete = self._complete
+
+    def put_nowait(self, item: Episode) -> None:
+        """Put an episode in; raises QueueFull if there is no room.
+
+        What a queue keeps for `join`, and for tasks that wait in `get`, is left out: the trainer takes whole
+        batches, and looks for them when an instant has settled.
+        """
+        if self._maxsize and self.full():
+            raise asyncio.QueueFull
+        self._put(item)
 
     def _put(self, item: Episode) -> None:
         self._queue[item.number] = item
         group = item.group
         group.queued += 1
         if group.queued == group.size:
-            self.complete[group.number] = group
+            self._complete[group.number] = group
 
     def _get(self) -> Episode:
-        number = self._wanted.popleft() if self._wanted else next(iter(self._queue))
+        return self._remove(next(iter(self._queue)))
+
+    def _remove(self, number: int) -> Episode:
         episode = self._queue.pop(number)
         episode.group.queued -= 1
-        self.complete.pop(episode.group.number, None)
+        self._complete.pop(episode.group.number, None)
         return episode
 
-    def take(self, group: Group) -> list[Episode]:
-        """Take what the queue holds of a group, in order of finishing; blocked workers get its room."""
-        self._wanted.extend(e.number for e in group.finished if e.number in self._queue)
-        return [self.get_nowait() for _ in range(len(self._wanted))]
+    def take_batch(self, groups: int) -> list[int]:
+        """Take the first complete groups, to be trained; returns the numbers of their episodes."""
+        first = list(islice(self.complete.values(), groups))
+        numbers = [episode.number for episode in self.take(first)]
+        for group in first:
+            group.dissolve()
+        return numbers
+
+    def take(self, groups: Iterable[AnyGroup]) -> list[Episode]:
+        """Take what the queue holds of some groups, each in order of finishing."""
+        numbers = [e.number for group in groups for e in group.finished if e.number in self._queue]
+        return [self._remove(number) for number in numbers]
+
+
+class LoneEpisodeQueue(EpisodeQueue):
+    """The same where episodes have no groups: each is complete as soon as it is in the queue."""
+
+    _queue: dict[int, Episode]
+
+    def _init(self, maxsize: int) -> None:
+        super()._init(maxsize)
+        self.complete = self._queue  # type: ignore[assignment]  # each is its own group
+
+    def put_nowait(self, item: Episode) -> None:
+        """Put an episode in; raises QueueFull if there is no room."""
+        if self._maxsize and self.full():
+            raise asyncio.QueueFull
+        self._queue[item.number] = item
+
+    def _put(self, item: Episode) -> None:
+        self._queue[item.number] = item
+
+    def _remove(self, number: int) -> Episode:
+        return self._queue.pop(number)
+
+    def take_batch(self, groups: int) -> list[int]:
+        """Take the first episodes, to be trained; returns their numbers."""
+        numbers = list(islice(self._queue, groups))
+        for number in numbers:
+            del self._queue[number]
+        return numbers
+
+    def take(self, groups: Iterable[AnyGroup]) -> list[Episode]:
+        """Take some episodes, as far as the queue holds them."""
+        pop = self._queue.pop
+        return [episode for group in groups if (episode := pop(group.number, None)) is not None]

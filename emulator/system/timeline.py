@@ -100,7 +100,7 @@ class Timeline:
         if (episode := lane.book.paused.get(number)) is not None:
             longer = episode.multiply_duration(action.factor)
             if episode.remaining is not None:
-                episode.longer.append(longer)
+                episode.longer += (longer,)
 
     def _slow(self, numbers: list[int], factor: float, seconds: float) -> None:
         slowed = [self._lane.workforce.workers[number] for number in numbers]

@@ -1,8 +1,10 @@
-"""Timers of one lane: sleeps that can be moved and called off, and a count of what is pending."""
+"""Timers of one lane, and a count of what is pending."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from itertools import repeat
 
+from emulator import clock
 from emulator.clock import EmulatedLoop
 
 
@@ -41,44 +43,40 @@ class Timers:
             self._when_none()
 
 
-class Alarm:
-    """What one task sleeps on: it rings at the time it is set to, which others may change."""
+class Alarm(clock.Alarm):
+    """What one task of a lane sleeps on.
 
-    __slots__ = ("_handle", "_loop", "_rung", "_timers")
+    It is pending from when it is set until it has rung and the task sleeps again, or until it is cleared: a
+    task that sets it anew as soon as it wakes, as most do, changes nothing in the count.
+    """
+
+    __slots__ = ("_owner", "_pending")
 
     def __init__(self, timers: Timers) -> None:
-        self._timers = timers
-        self._loop = timers.loop
-        self._rung = self._loop.create_future()
-        self._handle: asyncio.TimerHandle | None = None
+        super().__init__(timers.loop)
+        self._owner = timers
+        self._pending = False
 
     def set(self, due: float) -> None:
         """Ring at `due` and at no other time; counts as newly set."""
-        if self._handle is None:
-            self._timers.pending += 1
-        else:
-            self._handle.cancel()
-        self._handle = self._loop.call_at(due, self._ring)
-
-    @property
-    def is_set(self) -> bool:
-        """Whether it is going to ring."""
-        return self._handle is not None
+        if not self._pending:
+            self._pending = True
+            self._owner.pending += 1
+        clock.Alarm.set(self, due)
 
     def clear(self) -> None:
         """Do not ring."""
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
-            self._timers.count_off()
+        super().clear()
+        self.rest()
 
-    async def rings(self) -> None:
-        """Sleep until it rings."""
-        await self._rung
-        self._rung = self._loop.create_future()
+    def __await__(self) -> Generator[clock.Alarm, None, None]:
+        if not self.place:
+            self.rest()
+        self._asyncio_future_blocking = True
+        return repeat(self, 1)  # type: ignore[return-value]  # an iterator is all that is needed
 
-    def _ring(self) -> None:
-        self._handle = None
-        self._timers.count_off()
-        if not self._timers.ended:
-            self._rung.set_result(None)
+    def rest(self) -> None:
+        """Not pending any more, unless it is set: for a task that wakes and then sleeps on something else."""
+        if self._pending and not self.place:
+            self._pending = False
+            self._owner.count_off()

@@ -2,12 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from emulator import events as ev
 from emulator.clock import Phase
-from emulator.system.episodes import Group
 from emulator.system.timers import Alarm
 
 if TYPE_CHECKING:
@@ -37,7 +35,10 @@ class Trainer:
 
     def request_look(self) -> None:
         """Look for a batch when this instant has settled, unless busy."""
-        if self.free and not self._look_requested:
+        if self._look_requested or not self.free:
+            return
+        strategy = self._lane.strategy
+        if strategy.judges_queue or len(self._lane.queue.complete) >= strategy.batch_groups:
             self._look_requested = True
             self._lane.loop.call_when_settled(Phase.TRAINER, self._look)
 
@@ -51,18 +52,15 @@ class Trainer:
             freed = [worker for number in stale for worker in lane.book.drop(complete[number], "stale")]
             lane.workforce.redistribute(freed)
         if len(complete) >= lane.strategy.batch_groups:
-            self._begin(list(islice(complete.values(), lane.strategy.batch_groups)))
+            self._begin()
 
-    def _begin(self, groups: list[Group]) -> None:
-        """Take the groups out of the queue and begin the update on them."""
+    def _begin(self) -> None:
+        """Take a batch out of the queue and begin the update on it."""
         lane = self._lane
         self.free = False
-        episodes = [episode.number for group in groups for episode in group.finished]
+        episodes = lane.queue.take_batch(lane.strategy.batch_groups)
         lane.book.accounts.trained += len(episodes)
         lane.emit(ev.Update(lane.now, self._update, episodes))
-        for group in groups:
-            lane.queue.take(group)
-            group.dissolve()
         lane.workforce.hand_over_held()
         self._sleep(self._next_update_seconds())
         if lane.strategy.generates_while_training:
@@ -75,7 +73,7 @@ class Trainer:
     async def run(self) -> None:
         """Sleep through each update that a look sets going, then push and publish; for ever."""
         while True:
-            await self._alarm.rings()
+            await self._alarm
             publishes = (self._update + 1) % self._publish_every == 0
             pushes = publishes and self._push_seconds > 0
             self._lane.emit(ev.Updated(self._lane.now, self._update, pushes))
@@ -98,7 +96,7 @@ class Trainer:
         if freezes:
             self._lane.policy.freeze(self._push_seconds, self._due)
         self._pushing = True
-        await self._alarm.rings()
+        await self._alarm
         self._pushing = False
 
     def _sleep(self, seconds: float) -> None:
@@ -106,6 +104,7 @@ class Trainer:
         self._alarm.set(self._due)
 
     async def _wait_for_poke(self) -> None:
+        self._alarm.rest()
         self._poked = self._lane.timers.loop.create_future()
         await self._poked
         self._poked = None

@@ -22,7 +22,30 @@ class Worker:
     """One worker, and the attempt at an episode that it is in.
 
     `due` is when the attempt ends, `generate_at` when its overhead does, `deadline` when it is abandoned.
+    `effective_speed` is how many seconds of an episode's duration it generates in a second, slow-downs
+    included.
     """
+
+    __slots__ = (
+        "_alarm",
+        "_attempts",
+        "_generates",
+        "_lane",
+        "_loop",
+        "_slowdowns",
+        "_speed",
+        "deadline",
+        "due",
+        "effective_speed",
+        "episode",
+        "gated",
+        "generate_at",
+        "held",
+        "in_sandbox_line",
+        "number",
+        "restart",
+        "up",
+    )
 
     def __init__(self, lane: "Lane", number: int, speed: float, attempts: Attempts | None) -> None:
         self.number = number
@@ -37,16 +60,13 @@ class Worker:
         self.generate_at = PENDING
         self.deadline = PENDING
         self._lane = lane
+        self._loop = lane.loop
         self._speed = speed
         self._slowdowns: list[float] = []
+        self._set_effective_speed()
         self._attempts = attempts
         self._alarm = Alarm(lane.timers)
         self._generates: asyncio.TimerHandle | None = None
-
-    @property
-    def effective_speed(self) -> float:
-        """Seconds of an episode's duration that it generates in a second, slow-downs included."""
-        return self._speed / math.prod(self._slowdowns) if self._slowdowns else self._speed
 
     @property
     def running(self) -> Episode:
@@ -62,24 +82,21 @@ class Worker:
     async def run(self) -> None:
         """Sleep until the attempt is over, hand the episode over, take the next; for ever."""
         while True:
-            await self._alarm.rings()
-            if self._retries_or_fails():
-                continue
-            # What the finish brings about may make room, but for those first who have waited for it.
-            full = self._lane.queue.full()
-            episode, freed = self._lane.book.finish(self)
-            if full:
-                self._lane.workforce.hold(self, episode, freed)
-            else:
-                await self._lane.queue.put(episode)
-                self._lane.workforce.handed_over(self, freed)
+            await self._alarm
+            if self._attempts is None or not self._retries_or_fails():
+                self._lane.workforce.finished(self)
 
     # -- an attempt ---------------------------------------------------------------------------------
 
     def take(self, episode: Episode) -> None:
         """Begin the episode, or go on with a paused one, as soon as there is a sandbox for it."""
         self.episode = episode
-        if self._lane.environment is None or episode.has_sandbox:
+        if self._attempts is None and episode.remaining is None:
+            # Without an environment a fresh attempt has no reset, no deadline and no luck.
+            self.generate_at = episode.generating_since = now = self._loop.now
+            self.due = due = now + episode.duration * episode.factor / self.effective_speed
+            self._alarm.set(due)
+        elif self._attempts is None or episode.has_sandbox:
             self._begin()
         elif self._lane.sandboxes.acquire(self.number, self._begin_from_line):
             episode.has_sandbox = True
@@ -108,7 +125,7 @@ class Worker:
                 self.due = generate_at + episode.generating_left_at(self.effective_speed)
             for longer in episode.longer:
                 self.due += longer / self.effective_speed
-            episode.longer = []
+            episode.longer = ()
             self.deadline = now + episode.time_left
         if generate_at > now:
             self._begin_overhead(generate_at)
@@ -147,6 +164,15 @@ class Worker:
         self._lane.emit(ev.Retry(self._lane.now, self.number, episode.number, cause))
         self._begin()
         return True
+
+    def let_go(self) -> None:
+        """Let go of an episode that has finished, and of its sandbox."""
+        if self._attempts is not None:
+            self._lane.sandboxes.take_back(self.running)
+        if self._generates is not None:
+            self._generates.cancel()
+            self._generates = None
+        self.episode = None
 
     def release(self) -> Episode:
         """Let go of the episode and of its sandbox; the alarm is off."""
@@ -211,12 +237,17 @@ class Worker:
     def slow_down(self, factor: float) -> None:
         """Take `factor` times as long for everything, until `speed_up` with the same factor."""
         self._slowdowns.append(factor)
+        self._set_effective_speed()
         self._rescale(lambda seconds: seconds * factor)
 
     def speed_up(self, factor: float) -> None:
         """End a slow-down."""
         self._slowdowns.remove(factor)
+        self._set_effective_speed()
         self._rescale(lambda seconds: seconds / factor)
+
+    def _set_effective_speed(self) -> None:
+        self.effective_speed = self._speed / math.prod(self._slowdowns) if self._slowdowns else self._speed
 
     def _rescale(self, scale: Callable[[float], float]) -> None:
         if self.runs:

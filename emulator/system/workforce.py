@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from emulator import events as ev
 from emulator.randomness import Draws, Streams
-from emulator.system.episodes import Episode, Group
+from emulator.system.episodes import AnyGroup, Episode
 from emulator.system.sandboxes import Attempts
 from emulator.system.worker import Worker
 
@@ -35,6 +35,7 @@ class Workforce:
         self._streams = streams
         self._speeds = Draws(lane.scenario.rollout.speed.sampler(streams.worker_speeds))
         self._next_number = 0
+        self._limited = lane.scenario.rollout.queue_capacity is not None
         self._at_work = False
 
     def begin(self) -> None:
@@ -64,8 +65,11 @@ class Workforce:
         if not self._at_work or not worker.up or worker.episode is not None or worker.held is not None:
             return
         if self.frozen or not self._lane.book.admit(worker):
-            self.waiting[worker.number] = worker
-            self._mark_gated(worker)
+            self._wait(worker)
+
+    def _wait(self, worker: Worker) -> None:
+        self.waiting[worker.number] = worker
+        self._mark_gated(worker)
 
     def serve_waiting(self) -> None:
         """Admit waiting workers as far as the strategy has something for them."""
@@ -86,15 +90,28 @@ class Workforce:
 
     # -- the queue's side ---------------------------------------------------------------------------
 
-    def handed_over(self, worker: Worker, freed: Collection[Worker]) -> None:
-        """A worker has handed its episode over and is free, as are those whose episodes that ended."""
-        self._lane.trainer.request_look()
-        if freed or self.holding or self._lane.environment is not None:
+    def finished(self, worker: Worker) -> None:
+        """A worker's episode is finished: it is handed over, and the worker is free, as are others by it."""
+        lane = self._lane
+        if lane.plain and not self.frozen:
+            lane.book.finish_and_start(worker)
+            return
+        # What the finish brings about may make room, but for those first who have waited for it.
+        full = self._limited and lane.queue.full()
+        episode = worker.running
+        freed = lane.book.finish(worker)
+        if full:
+            self._hold(worker, episode, freed)
+            return
+        lane.queue.put_nowait(episode)
+        if lane.trainer.free:
+            lane.trainer.request_look()
+        if freed or self.holding or lane.environment is not None:
             self.redistribute([worker, *freed])
-        else:
-            self._offer(worker)
+        elif self.frozen or not lane.book.admit(worker):
+            self._wait(worker)
 
-    def hold(self, worker: Worker, episode: Episode, freed: Collection[Worker]) -> None:
+    def _hold(self, worker: Worker, episode: Episode, freed: Collection[Worker]) -> None:
         """The queue is full: the worker keeps its episode, and its place in line."""
         worker.held = episode
         self.holding[worker.number] = worker
@@ -113,7 +130,7 @@ class Workforce:
             self._lane.trainer.request_look()
             self._offer(worker)
 
-    def relieve(self, group: Group) -> list[Worker]:
+    def relieve(self, group: AnyGroup) -> list[Worker]:
         """Members of a group that wait for room are dropped; returns the workers that held them."""
         relieved = [w for w in self.holding.values() if w.held is not None and w.held.group is group]
         for worker in relieved:
@@ -127,7 +144,7 @@ class Workforce:
         """A worker's episode is lost for good, and the worker goes on with another."""
         self._after_loss(self._lane.book.fail(worker, cause), [worker])
 
-    def _after_loss(self, groups: list[Group], freed: list[Worker]) -> None:
+    def _after_loss(self, groups: list[AnyGroup], freed: list[Worker]) -> None:
         """Give up groups that can no longer complete, replace them, and put free workers to work."""
         groups = list(dict.fromkeys(groups))
         self.redistribute(freed + self._lane.book.lose_groups(groups, "group"))
@@ -153,7 +170,7 @@ class Workforce:
 
     def crash(self, numbers: Iterable[int], restart_seconds: float) -> None:
         """Workers lose what they run and are down for `restart_seconds`."""
-        lost: list[Group] = []
+        lost: list[AnyGroup] = []
         now = self._lane.now
         for worker in [self.workers[number] for number in numbers]:
             if not worker.up:
@@ -174,7 +191,7 @@ class Workforce:
 
     def leave(self, numbers: Iterable[int]) -> None:
         """Workers leave for good."""
-        lost: list[Group] = []
+        lost: list[AnyGroup] = []
         for worker in [self.workers[number] for number in numbers]:
             if worker.episode is not None:
                 lost += self._lane.book.lose_with_worker(worker)

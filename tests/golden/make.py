@@ -75,7 +75,7 @@ def _load(lane: dict[str, Any]) -> Run:
     return Run(
         scenario=Scenario.model_validate(lane["scenario"]),
         result=lane["result"],
-        trace_sha256=lane["trace_sha256"],
+        hash_trace=lambda: str(lane["trace_sha256"]),
         clock=CLOCK,
         name=lane.get("name"),
         error=RunError(lane["error"]) if "error" in lane else None,

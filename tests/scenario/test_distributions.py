@@ -92,6 +92,59 @@ def test_mean_and_median_are_those_of_the_formula_and_of_the_draws(kind: str, me
     assert np.median(draws) == pytest.approx(median, rel=0.03)
 
 
+@pytest.mark.parametrize("kind", [*FORMS, "trace"])
+def test_variance_and_survival_are_those_of_the_draws(kind: str, trace_file: Path):
+    distribution = (
+        trace(trace_file, "resample", 2) if kind == "trace" else ADAPTER.validate_python(FORMS[kind])
+    )
+    draws = distribution.sampler(SeedSequence(1))(200_000)
+    # The fourth moment of the Pareto is infinite: its variance is met in trend only.
+    rel = 0.5 if kind == "pareto" else 0.05
+    assert draws.var() == pytest.approx(distribution.variance(), rel=rel)
+    points = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 8.0, 9.0, 20.0, 119.0, 120.0, 1000.0])
+    above = (draws[:, None] > points).mean(axis=0)
+    assert distribution.survival(points) == pytest.approx(above, abs=3 * 0.0012)
+    assert distribution.cdf(points) == pytest.approx(1 - above, abs=3 * 0.0012)
+
+
+@pytest.mark.parametrize(
+    ("kind", "x", "survival"),
+    [
+        ("lognormal", 20 * math.exp(10.0), 7.61985302416e-24),
+        ("exponential", 2000.0, math.exp(-100)),
+        ("pareto", 5e8, 1e-20),
+        ("gamma", 0.0, 1.0),
+        ("uniform", -1.0, 1.0),
+        ("constant", 3.0, 0.0),
+    ],
+)
+def test_survival_is_exact_in_the_tail(kind: str, x: float, survival: float):
+    distribution = ADAPTER.validate_python(FORMS[kind])
+    assert float(distribution.survival(np.array([x]))[0]) == pytest.approx(survival, rel=1e-9)
+
+
+def test_what_has_no_spread_has_no_variance_and_what_has_no_second_moment_an_infinite_one():
+    for form in (
+        3,
+        {"kind": "lognormal", "median": 20, "sigma": 0},
+        {"kind": "uniform", "low": 3, "high": 3},
+    ):
+        distribution = ADAPTER.validate_python(form)
+        assert distribution.variance() == 0
+        value = distribution.mean()
+        assert distribution.survival(np.array([value - 1e-9, value])).tolist() == [1, 0]
+    heavy = {"kind": "pareto", "minimum": 5, "alpha": 1.5}
+    assert ADAPTER.validate_python(heavy).variance() == math.inf
+    mixture = {"kind": "mixture", "components": [{"weight": 1, "distribution": heavy}]}
+    assert ADAPTER.validate_python(mixture).variance() == math.inf
+
+
+def test_survival_of_a_trace_leaves_it_equal_to_itself(trace_file: Path):
+    one, other = trace(trace_file), trace(trace_file)
+    assert one.survival(np.array([0.0, 1.0, 3.5, 5.0])).tolist() == pytest.approx([1, 0.8, 0.4, 0])
+    assert one == other
+
+
 def test_a_mixture_weighs_its_components():
     mixture = ADAPTER.validate_python(FORMS["mixture"])
     assert mixture.mean() == pytest.approx(0.9 * 10 + 0.05 * 120 + 0.05 * 4)

@@ -6,11 +6,11 @@ from itertools import count
 import pytest
 
 import emulator
-from emulator.system.episodes import Episode, Group, Source
+from emulator.system.episodes import Episode, Group, GroupedEpisode, Source
 
 
 def episode(version: int = 0, *, duration: float = 10.0, factor: float = 1.0) -> Episode:
-    return Episode(0, Group(0, 1, 1), duration, factor, version)
+    return GroupedEpisode(0, Group(0, 1, 1), duration, factor, version)
 
 
 def source(size: int = 1, redundancy: int = 0) -> Source:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from emulator.system.episodes import Episode, Group
+from emulator.system.episodes import Episode, Group, GroupedEpisode
 from emulator.system.queue import EpisodeQueue
 
 
@@ -13,7 +13,7 @@ def group(number: int, size: int = 1, planned: int | None = None) -> Group:
 
 
 def finished(group: Group, number: int) -> Episode:
-    episode = Episode(number, group, 5.0, 1.0, 0)
+    episode = GroupedEpisode(number, group, 5.0, 1.0, 0)
     group.started += 1
     group.members.append(episode)
     group.finished.append(episode)
@@ -51,7 +51,7 @@ def test_a_group_leaves_whole_in_order_of_finishing_and_the_others_stay() -> Non
     first, second = group(0, 2), group(1, 2)
     for of, number in ((second, 3), (first, 1), (second, 2), (first, 0)):
         queue.put_nowait(finished(of, number))
-    assert [episode.number for episode in queue.take(second)] == [3, 2]
+    assert [episode.number for episode in queue.take([second])] == [3, 2]
     assert list(queue.complete) == [0]
     assert (second.queued, first.queued, queue.qsize()) == (0, 2, 2)
 
@@ -60,7 +60,7 @@ def test_of_an_incomplete_group_what_is_there_is_taken() -> None:
     queue, lost = EpisodeQueue(), group(0, 3)
     queue.put_nowait(finished(lost, 0))
     finished(lost, 1)  # held by a worker that found no room
-    assert [episode.number for episode in queue.take(lost)] == [0]
+    assert [episode.number for episode in queue.take([lost])] == [0]
     assert queue.empty()
 
 
@@ -70,7 +70,7 @@ def test_a_full_queue_takes_no_more_until_a_group_leaves() -> None:
     assert queue.full()
     with pytest.raises(asyncio.QueueFull):
         queue.put_nowait(finished(group(1), 1))
-    queue.take(only)
+    queue.take([only])
     queue.put_nowait(finished(group(2), 2))
     assert list(queue.complete) == [2]
 

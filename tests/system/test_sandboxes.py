@@ -7,7 +7,7 @@ import pytest
 
 from emulator.randomness import Streams
 from emulator.scenario.models import Environment
-from emulator.system.episodes import Episode, Group
+from emulator.system.episodes import Group, GroupedEpisode
 from emulator.system.sandboxes import Attempts, SandboxPool
 
 
@@ -23,7 +23,7 @@ class Line:
 
     def give_back(self, count: int = 1) -> None:
         for _ in range(count):
-            episode = Episode(0, Group(0, 1, 1), 1.0, 1.0, 0)
+            episode = GroupedEpisode(0, Group(0, 1, 1), 1.0, 1.0, 0)
             episode.has_sandbox = True
             self.pool.take_back(episode)
 
@@ -67,7 +67,7 @@ def test_who_left_the_line_is_passed_over() -> None:
 
 def test_an_episode_gives_its_sandbox_back_once() -> None:
     line = Line(1)
-    episode = Episode(0, Group(0, 1, 1), 1.0, 1.0, 0)
+    episode = GroupedEpisode(0, Group(0, 1, 1), 1.0, 1.0, 0)
     episode.has_sandbox = line.acquire(0)
     line.pool.take_back(episode)
     line.pool.take_back(episode)

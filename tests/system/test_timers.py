@@ -60,13 +60,16 @@ def test_an_alarm_wakes_its_task_when_it_is_due_again_and_again() -> None:
         for due in (3, 8):
             alarm.set(due)
             assert alarm.is_set
-            await alarm.rings()
+            await alarm
             bench.note("rang")
             assert not alarm.is_set
 
+        assert bench.timers.pending == 1
+        alarm.rest()
+        assert bench.timers.pending == 0
+
     bench.run(sleep(Alarm(bench.timers)))
     assert bench.log == [(3, "rang"), (8, "rang")]
-    assert bench.timers.pending == 0
 
 
 @pytest.mark.parametrize(("moved_to", "expected"), [(4, 4), (9, 9), (2, 2)])
@@ -77,9 +80,8 @@ def test_an_alarm_that_is_moved_rings_only_at_its_last_time(moved_to: float, exp
         alarm = Alarm(bench.timers)
         alarm.set(5)
         bench.loop.call_at(2, alarm.set, moved_to)
-        await alarm.rings()
+        await alarm
         bench.note("rang")
-        assert bench.timers.pending == 0
         await asyncio.sleep(10)
 
     bench.run(main())
@@ -107,7 +109,7 @@ def test_an_alarm_that_is_moved_counts_as_newly_set_among_those_due_together() -
     bench = Bench()
 
     async def sleep(alarm: Alarm, name: str) -> None:
-        await alarm.rings()
+        await alarm
         bench.note(name)
 
     async def main() -> None:

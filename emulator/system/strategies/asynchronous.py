@@ -43,13 +43,17 @@ class Asynchronous(Strategy):
     in_worker_order = False
     gates: bool = field(default=False, init=False)
     cancels_running: bool = field(default=False, init=False)
-    _drops: bool = field(default=False, init=False)
+    admits_all: bool = field(default=True, init=False)
+    judges_queue: bool = field(default=False, init=False)
+    _room_for: tuple[int, int] = field(default=(-1, 0), init=False)
+    """A version, and how many episodes may be out under it."""
 
     def __post_init__(self) -> None:
         limited = self.max_staleness is not None
+        self.admits_all = not limited or self.enforce is not Enforce.GATE
         self.gates = limited and self.enforce is Enforce.GATE
         self.cancels_running = limited and self.enforce is Enforce.CANCEL
-        self._drops = limited and self.enforce is not Enforce.GATE
+        self.judges_queue = limited and self.enforce is not Enforce.GATE
 
     def admit(self, accounts: Accounts, group_in_progress: int | None) -> Admission | None:
         """Members of a begun group always; a new group if all of it fits under the gate."""
@@ -61,12 +65,15 @@ class Asynchronous(Strategy):
 
     def _room(self, version: int) -> int:
         """How many episodes may be out: ``(max_staleness + version + 1)`` publications' worth."""
-        assert self.max_staleness is not None
-        return math.floor((self.max_staleness + version + 1) * self.publication_episodes)
+        if self._room_for[0] != version:
+            assert self.max_staleness is not None
+            room = math.floor((self.max_staleness + version + 1) * self.publication_episodes)
+            self._room_for = (version, room)
+        return self._room_for[1]
 
     def stale(self, complete: Iterable[JudgedGroup], accounts: Accounts) -> list[int]:
         """Under `drop` and `cancel`, what is beyond the limit."""
-        if not self._drops:
+        if not self.judges_queue:
             return []
         return [group.number for group in complete if self._beyond(group.oldest_version(), accounts.version)]
 

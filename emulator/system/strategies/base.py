@@ -92,6 +92,12 @@ class Strategy:
     """Seconds of overhead of each such move."""
     freezes_for_push = False
     """Whether every worker stands still during a push."""
+    admits_all = False
+    """Whether a free worker may always begin a new group if none is in progress; `admit` is not asked."""
+    has_rounds = False
+    """Whether a complete group may close a round: else `group_completed` is not asked."""
+    judges_queue = False
+    """Whether `stale` is asked what is to be discarded of the queue."""
     cancels_running = False
     """Whether running episodes are judged by `cancels` at each publication."""
 

@@ -18,6 +18,8 @@ class Rounds(Strategy):
     _to_resume: deque[int] = field(default_factory=deque, init=False)
     _missing: int = field(default=0, init=False)
 
+    has_rounds = True
+
     def open_round(self, paused: Sequence[PausedEpisode], incomplete_groups: Collection[int]) -> None:
         """Issue a round: what is carried over first, then new groups."""
         self.open = True

@@ -1,0 +1,237 @@
+"""The sweep command: how far it is on stderr, its table on stdout, and what a signal ends."""
+
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+import emulator
+from emulator.cli.endings import complain
+from emulator.cli.output import is_terminal, write_drawn, write_lines
+from emulator.errors import MissingExtraError
+from emulator.scenario import bundled_scenarios
+from emulator.scenario.loading import find
+from emulator.sweeps import Sweep, SweepInterrupted
+from emulator.sweeps import resume as resume_sweep
+from emulator.sweeps.backends import Backend
+from emulator.sweeps.report import WIDTH, SweepSummary, failures
+from emulator.sweeps.running import Progress as Tell
+
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
+_SEEDS = "20"
+_TENTHS = 10
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be run: a scenario and its grid, or the directory of a sweep to go on with."""
+
+    scenario: str | None
+    vary: tuple[str, ...]
+    seeds: str | None
+    seed: int | None
+    overrides: tuple[str, ...]
+    out: str | None
+    resume: str | None
+
+    def check(self) -> None:
+        """BadParameter for what does not go together."""
+        if self.resume is None:
+            if self.scenario is None:
+                raise typer.BadParameter("a scenario, or --resume DIR", param_hint="'SCENARIO'")
+            return
+        others = {
+            "SCENARIO": self.scenario,
+            "--vary": self.vary,
+            "--seeds": self.seeds,
+            "--seed": self.seed,
+            "--set": self.overrides,
+            "--out": self.out,
+        }
+        given = [name for name, value in others.items() if value not in (None, ())]
+        if given:
+            what = (
+                "it goes on with the sweep that the directory keeps, and takes nothing of it anew: leave out "
+            )
+            raise typer.BadParameter(what + ", ".join(given), param_hint="'--resume'")
+
+    @property
+    def seeds_wanted(self) -> int | list[int]:
+        """How many seeds, or which; BadParameter for a text that says neither."""
+        text = self.seeds or _SEEDS
+        try:
+            numbers = [int(part) for part in text.split(",")]
+        except ValueError:
+            allowed = "how many, such as 20, or which, such as 1,5,9"
+            raise typer.BadParameter(f"found {text}; allowed: {allowed}", param_hint="'--seeds'") from None
+        if len(numbers) == 1:
+            return numbers[0]
+        if self.seed is not None:
+            raise typer.BadParameter("--seeds names all seeds already", param_hint="'--seed'")
+        return numbers
+
+    def command(self) -> str:
+        """The command that makes the same files from any working directory."""
+        assert self.scenario is not None
+        bundled = {scenario.name for scenario in bundled_scenarios()}
+        words = ["emulator", "sweep", self.scenario if self.scenario in bundled else _absolute(self.scenario)]
+        options: list[tuple[str, str]] = [("--set", text) for text in self.overrides]
+        options += [("--vary", text) for text in self.vary]
+        if self.seed is not None:
+            options.append(("--seed", str(self.seed)))
+        options.append(("--seeds", self.seeds or _SEEDS))
+        if self.out is not None:
+            options.append(("--out", _absolute(self.out)))
+        words += [word for option in options for word in option]
+        return shlex.join(words)
+
+
+def run_sweep(
+    asked: Asked, *, backend: Backend, address: str | None, jobs: int | None, as_json: bool, quiet: bool
+) -> None:
+    """Run a sweep, or go on with one, and print what came of it; leaves with its exit code."""
+    asked.check()
+    if backend == "local" and address is not None:
+        raise typer.BadParameter("it needs --backend dask or ray", param_hint="'--address'")
+    ended_by: list[int] = []
+    with _listening(ended_by):
+        try:
+            with _progress(quiet=quiet) as tell:
+                table = _run(asked, tell, backend=backend, address=address, jobs=jobs)
+        except SweepInterrupted as interrupted:
+            table = interrupted.sweep
+        _print(table, as_json=as_json)
+        directory = asked.resume or asked.out
+        if directory is not None and not table.interrupted:
+            try:
+                _plot(table, directory)
+            except KeyboardInterrupt:
+                complain("interrupted while the plots were drawn")
+    if table.interrupted and directory is not None:
+        complain(f"go on with: emulator sweep --resume {shlex.quote(directory)}")
+    if ended_by:
+        raise typer.Exit(128 + ended_by[0])
+    if table.failed:
+        for reason in failures(table) if as_json else ():
+            complain(reason)
+        if len(table.failed) == len(table.rows):
+            raise typer.Exit(1)
+
+
+def _run(asked: Asked, tell: Tell, **where: Any) -> Sweep:
+    if asked.resume is not None:
+        return resume_sweep(asked.resume, progress=tell, **where)
+    assert asked.scenario is not None
+    return emulator.sweep(
+        emulator.load_scenario(asked.scenario, overrides=asked.overrides, seed=asked.seed),
+        asked.vary,
+        seeds=asked.seeds_wanted,
+        out=asked.out,
+        progress=tell,
+        folder=str(find(asked.scenario).parent),
+        command=asked.command(),
+        **where,
+    )
+
+
+def _print(table: Sweep, *, as_json: bool) -> None:
+    if as_json:
+        write_lines(table.rows)
+        return
+    write_drawn(lambda console: console.print(SweepSummary(table)), width=WIDTH)
+    if table.interrupted or len(table.failed) == len(table.rows):
+        return
+    from emulator.plots.terminal import draw  # noqa: PLC0415  (only a table needs it)
+
+    write_drawn(lambda console: draw(table, console), width=WIDTH)
+
+
+def _plot(table: Sweep, directory: str) -> None:
+    """Write the plots of a sweep; without the package for it, say which."""
+    if len(table.failed) == len(table.rows):
+        return
+    from emulator.plots import save  # noqa: PLC0415  (only an --out needs it)
+
+    try:
+        save(table, directory)
+    except MissingExtraError as error:
+        complain(f"no plots: {error}")
+
+
+@contextmanager
+def _listening(ended_by: list[int]) -> Iterator[None]:
+    """Let the first signal that asks for the end interrupt the sweep, and none break into how it ends."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if not ended_by:
+            ended_by.append(number)
+            raise KeyboardInterrupt
+
+    wanted = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in wanted}
+    heard = [number for number in wanted if before[number] is not signal.SIG_IGN]
+    for number in heard:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, before[number])
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Tell]:
+    """A bar on a terminal, else a line for each tenth of the runs."""
+    if quiet:
+        yield lambda done, runs: None
+    elif is_terminal(sys.stderr) and os.environ.get("TERM") not in ("dumb", "unknown"):
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(compact=True),
+            TextColumn("left"),
+        )
+        console = Console(stderr=True, force_terminal=True, legacy_windows=False)
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task("runs", total=None)
+            yield lambda done, runs: bar.update(task, completed=done, total=runs)
+    else:
+        yield _Lines().tell
+
+
+class _Lines:
+    """Lines of progress for a log."""
+
+    def __init__(self) -> None:
+        self._begun: tuple[float, int] | None = None
+        self._told = 0
+
+    def tell(self, done: int, runs: int) -> None:
+        """Say how far it is, at each tenth."""
+        now = time.monotonic()
+        if self._begun is None:
+            self._begun = (now, done)
+        tenth = _TENTHS * done // runs
+        if tenth <= self._told:
+            return
+        self._told = tenth
+        begun, before = self._begun
+        rest = ""
+        if before < done < runs:
+            rest = f", about {(now - begun) / (done - before) * (runs - done):.0f} s left"
+        complain(f"{done:,} of {runs:,} runs{rest}")
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(path)  # noqa: PTH100 - as text, links kept

@@ -1,0 +1,108 @@
+"""The words of charts: what an axis, a value and a sweep are called on a slide."""
+
+from collections.abc import Collection, Sequence
+
+from emulator.dashboard.text import span
+from emulator.scenario import Scenario
+
+Value = float | int | str | bool | None
+"""A value of a swept axis as a row of the table has it."""
+
+_AXES = {
+    "duration": "duration, s",
+    "rollout.workers": "rollout workers",
+    "rollout.episode_seconds": "episode duration, s",
+    "rollout.episode_seconds.sigma": "spread of episode durations, σ",  # noqa: RUF001  (as the papers write it)
+    "rollout.episode_seconds.median": "median episode, s",
+    "rollout.group_size": "group size, episodes",
+    "rollout.group_redundancy": "group redundancy, episodes",
+    "rollout.queue_capacity": "queue capacity, episodes",
+    "trainer.batch_size": "batch size, episodes",
+    "trainer.update_seconds": "update time, s",
+    "trainer.weight_sync_seconds": "weight push, s",
+    "trainer.publish_every": "updates for a publication",
+    "strategy.max_staleness": "staleness limit η, versions",
+    "strategy.oversample": "oversampling, batches",
+    "environment.sandboxes": "sandboxes",
+    "environment.failure_probability": "failure probability of an attempt",
+    "environment.timeout_seconds": "timeout, s",
+}
+_SHORT = {"rollout.episode_seconds.sigma": "σ", "strategy.max_staleness": "η"}  # noqa: RUF001
+
+
+def axis_label(path: str) -> str:
+    """What a swept path is called under a chart, with its unit."""
+    if path in _AXES:
+        return _AXES[path]
+    words = path.replace("_", " ")
+    return f"{words.removesuffix(' seconds')}, s" if words.endswith(" seconds") else words
+
+
+def value_text(value: Value) -> str:
+    """A value as a tick says it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return f"{value:.6g}"
+
+
+def value_label(path: str, value: Value) -> str:
+    """A value as a legend says it: ``asynchronous, gate 1``, ``workers 64``, ``cancel``."""
+    if path == "strategy":
+        return strategy_label(str(value))
+    if isinstance(value, str):
+        return value
+    short = _SHORT.get(path, path.rpartition(".")[2].replace("_", " "))
+    return f"{short} {value_text(value)}"
+
+
+def strategy_label(text: str) -> str:
+    """A strategy in few words, as the summary of a run says it.
+
+    `text` is a kind followed by options, such as ``asynchronous max_staleness=2 enforce=gate``.
+    """
+    kind, *rest = text.split()
+    options = dict(option.partition("=")[::2] for option in rest)
+    words = [kind.replace("_", " ")]
+    if "unfinished" in options:
+        words.append(f"{options.pop('oversample', '')} {options.pop('unfinished')}".strip())
+    if "max_staleness" in options:
+        words.append(f"{options.pop('enforce', 'gate')} {options.pop('max_staleness')}")
+    if options.get("weights") == "in_flight":
+        words.append("in-flight weights")
+        del options["weights"]
+    words += [f"{name.replace('_', ' ')} {value}" for name, value in options.items()]
+    return ", ".join(words)
+
+
+def subject(labels: Sequence[str], noun: str) -> str:
+    """What is compared, for a title: by name, or their number and what they are."""
+    if len(labels) < 2:
+        return "".join(labels)
+    told = f"{', '.join(labels[:-1])} and {labels[-1]}"
+    return told if len(told) <= 48 else f"{len(labels)} {noun}"
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """The seeds of a sweep: ``seeds 1-20``, ``seed 3``, ``5 seeds``."""
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"{len(seeds)} seeds"
+
+
+def scenario_text(scenario: Scenario, swept: Collection[str]) -> str:
+    """What a sweep kept fixed: its scenario's name and the few facts that make an hour."""
+    facts = {
+        "rollout.workers": f"{scenario.rollout.workers} workers",
+        "trainer.batch_size": f"batches of {scenario.trainer.batch_size}",
+        "duration": f"{span(scenario.duration)} emulated",
+    }
+    return " · ".join([scenario.name, *(fact for path, fact in facts.items() if path not in swept)])
+
+
+def failures_text(failed: int) -> str:
+    """How many runs are left out, nothing if none is."""
+    return "" if not failed else f"{failed} failed run{'' if failed == 1 else 's'} left out"

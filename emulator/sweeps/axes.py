@@ -1,0 +1,267 @@
+"""Axes of a sweep: a dotted path of the scenario and the values it takes, and how a text says them."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from emulator.errors import Problem, ScenarioError
+from emulator.scenario.tree import Place, parse
+from emulator.scenario.values import parse_duration
+
+MAX_VALUES = 10_000
+"""The most values of an axis."""
+
+Cell = str | int | float | bool | None
+"""A value as a table shows it."""
+
+_ELSEWHERE = {
+    "seed": "--seeds (seeds=), which every point shares",
+    "speed": "no speed: a sweep is not paced, and no result depends on it",
+    "lanes": "a path outside lanes: a sweep runs the scenario itself; vary strategy instead",
+}
+_PAIRS = {"{": "}", "[": "]"}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dotted path of the scenario, and the values that the points of a sweep have there.
+
+    `values` are as the rows show them: scalars, and for a mapping or a list a short text such as
+    ``asynchronous max_staleness=2``. `given` are the same values as the scenario takes them. `stepped` has
+    the places of those that come from a range.
+    """
+
+    path: str
+    values: tuple[Cell, ...]
+    given: tuple[Any, ...] = field(repr=False)
+    stepped: frozenset[int] = field(default=frozenset(), repr=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Where mistakes in it stand."""
+        return Place(f"--vary {self.path}")
+
+
+def make_axis(path: str, values: Sequence[Any], *, stepped: frozenset[int] = frozenset()) -> Axis:
+    """Make an axis of a path and its values, of the types that JSON knows.
+
+    A word at ``strategy`` is its kind. ScenarioError for no value, the same value twice, and for a path
+    that a sweep varies by other means or that is none.
+    """
+    place = Place(f"--vary {path}")
+    root = path.partition(".")[0]
+    if root in _ELSEWHERE:
+        raise _refused(place, path, f"the path {path}", _ELSEWHERE[root])
+    if not path or not all(path.split(".")):
+        raise _refused(place, path, "no path", "a dotted path such as rollout.workers")
+    given = tuple(_kind(path, _plain(value)) for value in values)
+    try:
+        json.dumps(given, allow_nan=False)
+    except (TypeError, ValueError):
+        allowed = "texts, finite numbers, true, false, null, and mappings and lists of them"
+        raise _refused(place, path, ", ".join(map(str, given)), allowed) from None
+    cells = tuple(_shown(path, value) for value in given)
+    if not 1 <= len(cells) <= MAX_VALUES:
+        raise _refused(place, path, f"{len(cells)} values", f"1 to {MAX_VALUES} values")
+    seen: set[tuple[type, Cell]] = set()
+    for cell in cells:
+        key = (bool if isinstance(cell, bool) else object, cell)
+        if key in seen:
+            raise _refused(place, path, f"{cell_text(cell)} again", "each value once")
+        seen.add(key)
+    return Axis(path, cells, given, stepped)
+
+
+def make_axes(vary: Mapping[str, Sequence[Any]] | Sequence[str]) -> tuple[Axis, ...]:
+    """Make the axes of a sweep, from lists of values by path or from texts as `parse_axis` takes them.
+
+    ScenarioError with every mistake in them.
+    """
+    axes: list[Axis] = []
+    problems: list[Problem] = []
+    makers = (
+        [(make_axis, item) for item in vary.items()]
+        if isinstance(vary, Mapping)
+        else [(parse_axis, (text,)) for text in vary]
+    )
+    for make, arguments in makers:
+        try:
+            axis = make(*arguments)
+        except ScenarioError as error:
+            problems += error.problems
+            continue
+        if any(axis.path == other.path for other in axes):
+            problems += _refused(axis.place, axis.path, "the same path again", "each path once").problems
+        axes.append(axis)
+    if problems:
+        raise ScenarioError(problems)
+    if not axes:
+        raise _refused(Place("--vary"), "", "nothing to vary", "at least one PATH=VALUES")
+    return tuple(axes)
+
+
+def parse_axis(text: str) -> Axis:
+    """Make an axis of a text such as ``rollout.workers=16:128:8`` or ``strategy=synchronous,asynchronous``.
+
+    Behind the = stand YAML values with commas between them; ``start:stop:count`` is a range of `count`
+    evenly spaced numbers or durations, both ends included, exact in decimals. ScenarioError with what is
+    wrong.
+    """
+    path, equals, rest = text.partition("=")
+    path = path.strip()
+    if not equals or not path:
+        raise _refused(
+            Place(f"--vary {text}"), "", "no PATH=VALUES", "a dotted path, =, and values or start:stop:count"
+        )
+    values: list[Any] = []
+    stepped: list[int] = []
+    place = Place(f"--vary {path}")
+    for part in _parts(rest):
+        if not part:
+            raise _refused(place, path, "nothing", "a YAML value before and behind each comma, such as null")
+        steps = _range(part, place, path)
+        if steps is None:
+            node, problems = parse(part, place.file, at=place)
+            if problems:
+                raise ScenarioError(problems)
+            values.append(node.plain())
+        else:
+            stepped += range(len(values), len(values) + len(steps))
+            values += steps
+    return make_axis(path, values, stepped=frozenset(stepped))
+
+
+def cell_text(cell: Cell) -> str:
+    """A value as text: as YAML writes it, without quotes."""
+    return cell if isinstance(cell, str) else json.dumps(cell)
+
+
+def yaml_text(value: Any) -> str:
+    """A value as YAML in one line, as `parse_axis` takes it between commas."""
+    if isinstance(value, str) and value.isprintable() and not set(value) & set(",:'\"[]{}"):
+        try:
+            node, _ = parse(value, "")
+        except ScenarioError:
+            pass
+        else:
+            if node.plain() == value:
+                return value
+    text = json.dumps(value, ensure_ascii=False)
+    # JSON writes as two surrogates what YAML takes for two letters.
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in text)
+
+
+def has_path(path: str, value: Any) -> bool:
+    """Whether a value, or one inside it, is the path of a file."""
+    return bool(_absolute(path, value, "/") != value)
+
+
+def absolute_text(axis: Axis, folder: str) -> str:
+    """An axis as `parse_axis` takes it, with the paths of files in `folder` made absolute."""
+    return f"{axis.path}={','.join(yaml_text(_absolute(axis.path, value, folder)) for value in axis.given)}"
+
+
+def _absolute(path: str, value: Any, folder: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _absolute(key, item, folder) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_absolute("", item, folder) for item in value]
+    is_path = isinstance(value, str) and path.rpartition(".")[2] == "path"
+    return os.path.join(folder, value) if is_path else value  # noqa: PTH118 - as text, links kept
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text between its commas, but for those in brackets, braces and quotes."""
+    closers: list[str] = []
+    quote = ""
+    begin = 0
+    for index, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote and text[index - 1] != "\\" else quote
+        elif letter in "\"'" and (text[begin:index].rstrip() or ",")[-1] in "[{:,":
+            quote = letter
+        elif letter in _PAIRS:
+            closers.append(_PAIRS[letter])
+        elif closers and letter == closers[-1]:
+            closers.pop()
+        elif letter == "," and not closers:
+            yield text[begin:index].strip()
+            begin = index + 1
+    yield text[begin:].strip()
+
+
+def _range(text: str, place: Place, path: str) -> list[int | float] | None:
+    """The numbers of ``start:stop:count``; None for a text that is no range."""
+    ends = text.split(":")
+    if len(ends) != 3:
+        return None
+    try:
+        start, stop = (_number(end) for end in ends[:2])
+    except ValueError:
+        return None
+    try:
+        count = int(ends[2])
+    except ValueError:
+        count = 0
+    if not 1 <= count <= MAX_VALUES:
+        allowed = f"a whole number of values from 1 to {MAX_VALUES} behind the second colon"
+        raise _refused(place, path, ends[2].strip() or "nothing", allowed)
+    if (count == 1) != (start == stop):
+        allowed = "one value between equal ends, two or more between different ones"
+        raise _refused(place, path, f"{count} from {ends[0].strip()} to {ends[1].strip()}", allowed)
+    if count == 1:
+        return [_simple(start)]
+    return [_simple(start + (stop - start) * step / (count - 1)) for step in range(count)]
+
+
+def _number(text: str) -> Decimal:
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        return Decimal(str(parse_duration(text.strip())))
+    if not number.is_finite():
+        raise ValueError(text)
+    return number
+
+
+def _simple(number: Decimal) -> int | float:
+    return int(number) if number == int(number) else float(number)
+
+
+def _plain(value: Any) -> Any:
+    """The value in the types of JSON: numbers of numpy and decimals too."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Decimal):
+        return _simple(value)
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return value.item() if hasattr(value, "item") else value
+
+
+def _kind(path: str, value: Any) -> Any:
+    return {"kind": value} if path == "strategy" and isinstance(value, str) else value
+
+
+def _shown(path: str, value: Any) -> Cell:
+    if isinstance(value, Mapping):
+        rest = " ".join(f"{key}={_short(item)}" for key, item in value.items() if key != "kind")
+        return " ".join(text for text in (str(value.get("kind", "")), rest) if text) or "{}"
+    return _short(value) if isinstance(value, list) else value
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + " ".join(f"{key}={_short(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + " ".join(_short(item) for item in value) + "]"
+    return cell_text(value)
+
+
+def _refused(place: Place, path: str, found: str, allowed: str) -> ScenarioError:
+    return ScenarioError([place.problem(path, found, allowed)])

@@ -1,0 +1,190 @@
+"""What a sweep keeps on disk: the grid, a row for each run as it ends, and the summary.
+
+``sweep.json`` is the grid. ``runs.csv`` gets the rows in the order in which runs end, and is put in order at
+the end; so a sweep that was killed has kept every row but perhaps the last, cut short, which does not count.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from emulator.errors import ScenarioError, SweepError
+from emulator.sweeps.axes import cell_text
+from emulator.sweeps.grid import Grid, from_json
+from emulator.sweeps.jobs import TEXTS, Row
+from emulator.sweeps.table import Sweep
+from emulator.version import __version__
+
+SCHEMA = 1
+"""The version of the form of the files."""
+
+GRID, SCENARIO, COMMAND, RUNS, SUMMARY = (
+    "sweep.json",
+    "scenario.json",
+    "command.txt",
+    "runs.csv",
+    "summary.csv",
+)
+
+_HASH = re.compile("[0-9a-f]{64}")
+
+
+class Directory:
+    """The directory of one sweep; all methods raise SweepError where it cannot be read or written."""
+
+    def __init__(self, path: str | os.PathLike[str], grid: Grid) -> None:
+        self.path = Path(path)
+        self._grid = grid
+
+    def open(self, command: str) -> dict[int, Row]:
+        """Begin the sweep here, or go on with it; returns the rows kept so far by number.
+
+        `command` is the text of ``command.txt`` of a new one. SweepError if the directory has something else
+        in it, or another sweep.
+        """
+        header = {"schema": SCHEMA, "emulator": __version__, **self._grid.to_json()}
+        texts = {GRID: _json(header), SCENARIO: _json(header["scenario"]), COMMAND: command + "\n"}
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if any(self.path.iterdir()) and read_grid(self.path) != self._grid:
+                raise SweepError(
+                    f"{self.path}: found another sweep; allowed: a new or an empty directory, or the "
+                    "directory of the same sweep, to go on with it"
+                )
+            for name, text in texts.items():
+                if not (self.path / name).exists():
+                    _replace(self.path / name, text)
+            rows = self._kept()
+            self._write_rows(rows.values())
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        return rows
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Keep the rows of runs that have ended."""
+        try:
+            with (self.path / RUNS).open("a", encoding="utf-8", newline="") as file:
+                file.write(_csv([self._cells(row) for row in rows]))
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+
+    def close(self, sweep: Sweep) -> None:
+        """Put the rows in order and write the summary of what there is."""
+        try:
+            self._write_rows(sweep.rows)
+            summary = sweep.summary()
+            lines = [[*map(cell_text, point.values.values())] for point in sweep.points]
+            for cells, line in zip(lines, summary, strict=True):
+                cells += [_text(value) for value in list(line.values())[len(cells) :]]
+            _replace(self.path / SUMMARY, _csv([list(summary[0]), *lines]))
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+
+    def _write_rows(self, rows: Iterable[Row]) -> None:
+        _replace(self.path / RUNS, _csv([self._grid.columns, *(self._cells(row) for row in rows)]))
+
+    def _cells(self, row: Row) -> list[str]:
+        axes = {axis.path for axis in self._grid.axes}
+        return [cell_text(row[name]) if name in axes else _text(row[name]) for name in self._grid.columns]
+
+    def _kept(self) -> dict[int, Row]:
+        """The rows of ``runs.csv`` that are whole, by number."""
+        try:
+            text = (self.path / RUNS).read_bytes().decode("utf-8", "replace")
+        except FileNotFoundError:
+            return {}
+        rows: dict[int, Row] = {}
+        for line in text.split("\n")[1:-1]:
+            row = self._row(line)
+            if row is not None:
+                rows.setdefault(row["run"], row)
+        return dict(sorted(rows.items()))
+
+    def _row(self, line: str) -> Row | None:
+        """The row of a line, or None if it is damaged or none of this grid's."""
+        grid = self._grid
+        try:
+            cells = next(csv.reader([line], strict=True))
+            found = dict(zip(grid.columns, cells, strict=True))
+            point, seed = divmod(int(found["run"]), len(grid.seeds))
+            outcome: Row = {name: _value(name, found[column]) for name, column in grid.figures.items()}
+            outcome |= {name: _value(name, found[name]) for name in TEXTS}
+            row = grid.row(point, grid.seeds[seed], outcome)
+        except (StopIteration, LookupError, ValueError, csv.Error):
+            return None
+        whole = row["error"] is not None or _HASH.fullmatch(row["trace_sha256"] or "")
+        return row if whole and point >= 0 and self._cells(row) == cells else None
+
+
+def read_grid(directory: str | os.PathLike[str]) -> Grid:
+    """The grid of the sweep that a directory keeps; SweepError if it keeps none that can be gone on with."""
+    path = Path(directory)
+    try:
+        document = _header(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    if document.get("schema") != SCHEMA or document.get("emulator") != __version__:
+        raise SweepError(
+            f"{path / GRID}: found a sweep of emulator {document.get('emulator')}; allowed: one of this "
+            f"version, {__version__}, since the runs of a sweep are to be comparable; begin a new one"
+        )
+    try:
+        return from_json(document)
+    except ScenarioError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise SweepError(f"{path / GRID} is damaged: {error}") from error
+
+
+def _header(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads((path / GRID).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        found = "other files" if path.is_dir() else "no directory"
+        raise SweepError(
+            f"{path}: found {found} and no {GRID}; allowed: the directory of a sweep to go on with it, or a "
+            "new or an empty one to begin it"
+        ) from None
+    except ValueError as error:
+        raise SweepError(f"{path / GRID} is damaged: {error}") from error
+    if not isinstance(document, dict):
+        raise SweepError(f"{path / GRID} is damaged: it is no mapping")
+    return document
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file so that it is never seen half written."""
+    beside = path.with_name(f".{path.name}.new")
+    with beside.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    beside.replace(path)
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _csv(lines: Iterable[Sequence[str]]) -> str:
+    page = io.StringIO()
+    csv.writer(page, lineterminator="\n").writerows(lines)
+    return page.getvalue()
+
+
+def _text(value: Any) -> str:
+    """A cell: nothing for None, lists and numbers as in JSON, so that numbers come back as they were."""
+    return "" if value is None else cell_text(value)
+
+
+def _value(column: str, cell: str) -> Any:
+    if not cell:
+        return None
+    return cell if column in TEXTS else json.loads(cell)
+
+
+def _unwritable(path: Path, error: OSError) -> SweepError:
+    return SweepError(f"{path}: the files of the sweep cannot be kept there: {error.strerror or error}")

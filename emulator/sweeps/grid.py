@@ -1,0 +1,245 @@
+"""The grid: every point that the axes span, each with its scenario, or with why it has none."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from emulator.errors import Problem, ScenarioError
+from emulator.scenario import Scenario
+from emulator.scenario.loading import parse_scenario
+from emulator.scenario.tree import Place
+from emulator.sweeps.axes import Axis, Cell, cell_text, has_path, make_axes, yaml_text
+from emulator.sweeps.jobs import TEXTS, Row, figure_names
+
+MAX_RUNS = 1_000_000
+"""The most runs of a sweep."""
+
+_MOST_PROBLEMS = 10
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point: what the axes are there, and the scenario this makes, or the `error` why there is none."""
+
+    values: dict[str, Cell]
+    scenario: Scenario | None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What a sweep runs: the points in order, first axis outermost, and at each the same seeds.
+
+    Run number ``r`` is seed ``r % len(seeds)`` of point ``r // len(seeds)``. `folder` is what paths of traces
+    in the values of an axis are relative to.
+    """
+
+    scenario: Scenario
+    axes: tuple[Axis, ...]
+    seeds: tuple[int, ...]
+    points: tuple[Point, ...]
+    folder: str = field(compare=False)
+
+    @property
+    def runs(self) -> int:
+        """How many runs it has."""
+        return len(self.points) * len(self.seeds)
+
+    @cached_property
+    def figures(self) -> dict[str, str]:
+        """The figures that any run has, in order, and the column of each.
+
+        A figure that is called like an axis (``environment.retries``) has its column as ``result.…``.
+        """
+        names = dict.fromkeys(
+            name for point in self.points if point.scenario for name in figure_names(point.scenario)
+        )
+        paths = {axis.path for axis in self.axes}
+        return {name: f"result.{name}" if name in paths else name for name in names}
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a row, in order."""
+        return [
+            "run",
+            *(axis.path for axis in self.axes),
+            "seed",
+            TEXTS[0],
+            *self.figures.values(),
+            TEXTS[1],
+        ]
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {seed: place for place, seed in enumerate(self.seeds)}
+
+    def row(self, point: int, seed: int, outcome: Row) -> Row:
+        """The row of a run, of what came of it; a figure that it does not have is None."""
+        return {
+            "run": point * len(self.seeds) + self._places[seed],
+            **self.points[point].values,
+            "seed": seed,
+            "error": outcome["error"],
+            **{column: outcome.get(name) for name, column in self.figures.items()},
+            "trace_sha256": outcome.get("trace_sha256"),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything that makes the grid, of plain JSON values; `from_json` takes it."""
+        document = {
+            "scenario": given(self.scenario),
+            "vary": {axis.path: list(axis.given) for axis in self.axes},
+            "seeds": list(self.seeds),
+        }
+        if any(has_path(axis.path, value) for axis in self.axes for value in axis.given):
+            document["folder"] = self.folder
+        return document
+
+
+def from_json(document: Mapping[str, Any]) -> Grid:
+    """Make the grid that `Grid.to_json` told; KeyError, TypeError or ValueError for what it never tells."""
+    scenario = Scenario.model_validate(document["scenario"])
+    return make_grid(scenario, document["vary"], document["seeds"], folder=document.get("folder", ""))
+
+
+def make_grid(
+    scenario: Scenario,
+    vary: Mapping[str, Sequence[Any]] | Sequence[str],
+    seeds: int | Sequence[int],
+    *,
+    folder: str = "",
+) -> Grid:
+    """Span the grid of a scenario and the axes in `vary`.
+
+    `seeds` is how many, from the scenario's own upwards, or which. Paths of traces in `vary` are relative to
+    `folder`. ScenarioError if nothing can be run: a path that does not exist, values that fit no point, and
+    a range with such a value. Where some points are well, the others have an error instead of a scenario.
+    """
+    axes = make_axes(vary)
+    numbers = _seeds(scenario, seeds)
+    count = len(numbers)
+    for axis in axes:
+        count *= len(axis.values)
+    if count > MAX_RUNS:
+        raise _refused(axes[-1].place, axes[-1].path, f"{count} runs in all", f"at most {MAX_RUNS}")
+    folder = str(Path(folder).absolute())
+    scenario = scenario.model_copy(update={"seed": numbers[0]})
+    base = {name: value for name, value in given(scenario).items() if name != "lanes"}
+    points: list[Point] = []
+    problems: dict[Problem, None] = {}
+    well: set[tuple[int, int]] = set()
+    for places in product(*(range(len(axis.values)) for axis in axes)):
+        point, wrong = _point(base, axes, places, scenario.name, folder)
+        points.append(point)
+        problems.update(dict.fromkeys(wrong))
+        if not wrong:
+            well.update(enumerate(places))
+    stray = [
+        Problem(axis.place.file, None, None, axis.path, cell_text(axis.values[step]), _why(axis, problems))
+        for place, axis in enumerate(axes)
+        for step in sorted(axis.stepped)
+        if (place, step) not in well
+    ]
+    if not well:
+        raise ScenarioError(_first(list(problems)))
+    if stray:
+        raise ScenarioError(_first(stray))
+    return Grid(scenario, axes, numbers, tuple(points), folder)
+
+
+def given(scenario: Scenario) -> dict[str, Any]:
+    """What a scenario was given, without defaults, as a JSON-ready dict that gives an equal scenario."""
+    return scenario.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def _point(
+    base: dict[str, Any], axes: Sequence[Axis], places: Sequence[int], name: str, folder: str
+) -> tuple[Point, Sequence[Problem]]:
+    values = {axis.path: axis.values[place] for axis, place in zip(axes, places, strict=True)}
+    # Shorter paths first, so that a strategy does not wipe out what varies inside it.
+    changes = sorted(
+        ((axis.path, axis.given[place]) for axis, place in zip(axes, places, strict=True)),
+        key=lambda change: change[0].count("."),
+    )
+    document = copy.deepcopy(base)
+    try:
+        for path, value in changes:
+            _put(document, path.split("."), copy.deepcopy(value))
+        return Point(values, Scenario.model_validate(document, context={"folder": folder})), ()
+    except (ValidationError, TypeError):
+        problems = _explained(base, changes, name, folder)
+        return Point(values, None, "; ".join(map(str, problems))), problems
+
+
+def _put(document: Any, steps: Sequence[str], value: Any) -> None:
+    """Put a value at a path; what is absent or null on the way becomes a mapping."""
+    for step in steps[:-1]:
+        if isinstance(document, dict) and document.get(step) is None:
+            document[step] = {}
+        document = document[_key(document, step)]
+    document[_key(document, steps[-1])] = value
+
+
+def _key(document: Any, step: str) -> str | int:
+    """The key or the index that a step of a path is; TypeError where there is no way further."""
+    if isinstance(document, dict):
+        return step
+    if isinstance(document, list) and step.isdecimal() and int(step) < len(document):
+        return int(step)
+    raise TypeError(step)
+
+
+def _explained(
+    base: dict[str, Any], changes: Sequence[tuple[str, Any]], name: str, folder: str
+) -> Sequence[Problem]:
+    """What is wrong with the changes, told as for ``--set``."""
+    overrides = [f"{path}={yaml_text(value)}" for path, value in changes]
+    try:
+        parse_scenario(yaml_text(base), Path(folder, name), overrides=overrides, seed=None)
+    except ScenarioError as error:
+        return [_varied(problem, changes, name) for problem in error.problems]
+    raise AssertionError(f"{overrides} are refused without a reason")
+
+
+def _varied(problem: Problem, changes: Sequence[tuple[str, Any]], name: str) -> Problem:
+    paths = [path for path, _ in changes]
+    path = problem.file.removeprefix("--set ")
+    if path not in paths:
+        # A key of the scenario itself that does not go with a value of an axis.
+        return Problem(name, None, None, problem.key, problem.found, problem.allowed, problem.hint)
+    return Problem(f"--vary {path}", None, None, problem.key, problem.found, problem.allowed, problem.hint)
+
+
+def _why(axis: Axis, problems: Mapping[Problem, None]) -> str:
+    """What is allowed at an axis, as its problems tell it."""
+    allowed = next(
+        (p.allowed for p in problems if p.file == axis.place.file), "a value that some point can have"
+    )
+    return f"{allowed}, at every step of a range"
+
+
+def _first(problems: Sequence[Problem]) -> Sequence[Problem]:
+    return problems[:_MOST_PROBLEMS]
+
+
+def _seeds(scenario: Scenario, seeds: int | Sequence[int]) -> tuple[int, ...]:
+    numbers = tuple(range(scenario.seed, scenario.seed + seeds)) if isinstance(seeds, int) else tuple(seeds)
+    place = Place("--seeds")
+    if not 1 <= len(numbers) <= MAX_RUNS:
+        raise _refused(place, "", f"{len(numbers)} seeds", f"a whole number from 1 to {MAX_RUNS}")
+    if len(set(numbers)) < len(numbers):
+        raise _refused(place, "", "a seed again", "each seed once")
+    wrong = [seed for seed in numbers if not isinstance(seed, int) or not 0 <= seed < 2**64]
+    if wrong:
+        raise _refused(place, "", f"the seed {wrong[0]}", "whole numbers from 0 to 2**64 - 1")
+    return numbers
+
+
+def _refused(place: Place, path: str, found: str, allowed: str) -> ScenarioError:
+    return ScenarioError([place.problem(path, found, allowed)])

@@ -1,0 +1,163 @@
+"""The table of a sweep as it is printed: one line a point, in 100 columns."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from emulator.summary import decimal
+from emulator.sweeps.axes import cell_text
+from emulator.sweeps.table import Sweep
+
+WIDTH = 100
+"""The columns that it needs, unless the values of the axes are long."""
+
+_ALERT = "#f0a500"
+_DIM = "bright_black"
+_LEAST = 8
+
+_THEORY = "theory"
+
+
+@dataclass(frozen=True)
+class SweepSummary:
+    """Updates per hour, utilisation, staleness and length bias at every point, with 95 % intervals."""
+
+    sweep: Sweep
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it."""
+        sweep = self.sweep
+        summary = sweep.summary()
+        yield _heading(sweep)
+        if sweep.interrupted:
+            yield Text(
+                f"Interrupted: {len(sweep.rows):,} of {sweep.grid.runs:,} runs are done.", style=_ALERT
+            )
+        yield Text()
+        sign = "+-" if options.ascii_only else "±"
+        yield _table(sweep, summary, sign=sign, width=options.max_width)
+        if reasons := failures(sweep):
+            yield Text()
+            for reason in reasons:
+                yield Text(reason, style=_ALERT)
+
+
+def failures(sweep: Sweep, most: int = 3) -> list[str]:
+    """Why runs failed, the most frequent reason first, each with how many have it."""
+    counts: dict[str, int] = {}
+    for row in sweep.failed:
+        counts[row["error"]] = counts.get(row["error"], 0) + 1
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
+    lines = [f"{count:,} failed: {reason}" for reason, count in ordered[:most]]
+    if len(ordered) > most:
+        lines.append(f"{sum(count for _, count in ordered[most:]):,} failed for other reasons")
+    return lines
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """The last step of each path, or as many as tell it from the others."""
+    names = []
+    for path in paths:
+        steps = path.split(".")
+        for length in range(1, len(steps) + 1):
+            name = ".".join(steps[-length:])
+            if sum(f".{other}".endswith(f".{name}") for other in paths) == 1:
+                break
+        names.append(name)
+    return names
+
+
+def _heading(sweep: Sweep) -> Table:
+    seeds = sweep.seeds
+    which = f"{seeds[0]} to {seeds[-1]}" if seeds[-1] - seeds[0] == len(seeds) - 1 else "as given"
+    told = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds ({which})"
+    table = Table.grid(expand=True, padding=(0, 1))
+    table.add_column(overflow="ellipsis", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    runs = f"{len(sweep.points):,} points, {told}"
+    table.add_row(
+        Text.assemble((f"sweep: {sweep.scenario.name}", "bold"), f"  {runs}"), Text("95 % intervals")
+    )
+    return table
+
+
+def _table(sweep: Sweep, summary: Sequence[Mapping[str, Any]], *, sign: str, width: int) -> Table:
+    lines = [(point, line) for point, line in zip(sweep.points, summary, strict=True) if line["runs"]]
+    figures = _figures([line for _, line in lines], sign)
+    names = [name.replace("_", " ") for name in short_names([axis.path for axis in sweep.axes])]
+    labels = [[cell_text(point.values[axis.path]) for point, _ in lines] for axis in sweep.axes]
+    # Values of an axis go on in further lines, in words; what is left of the width must hold the longest.
+    least = [
+        max(map(len, " ".join([name, *column]).split())) for name, column in zip(names, labels, strict=True)
+    ]
+    room = width - sum(least) - 2 * len(least)
+    if _width(figures) > room:
+        figures.pop(_THEORY, None)
+    whole = [_longest([name, *column]) for name, column in zip(names, labels, strict=True)]
+    widths = _shared(width - _width(figures) - 2 * len(least), least, whole)
+    table = Table(box=None, padding=(0, 1), show_edge=False, pad_edge=False, header_style="bold")
+    for name, chosen in zip(names, widths, strict=True):
+        table.add_column(name, overflow="fold", width=chosen)
+    for name, cells in figures.items():
+        table.add_column(name, justify="right", no_wrap=True, width=_longest([name, *cells]))
+    styles = {"updates/h": "bold", _THEORY: _DIM, "failed": _ALERT}
+    for number in range(len(lines)):
+        row = [Text(column[number]) for column in labels]
+        row += [Text(cells[number], style=styles.get(name, "")) for name, cells in figures.items()]
+        table.add_row(*row)
+    return table
+
+
+def _figures(lines: Sequence[Mapping[str, Any]], sign: str) -> dict[str, list[str]]:
+    """The columns of figures, each a text for each line; one that says nothing in any line is left out."""
+    columns = {
+        "updates/h": [_measured(line, "updates_per_hour", _tenth, sign) for line in lines],
+        _THEORY: [_tenth(line.get("theory.updates_per_hour")) for line in lines],
+        "busy %": [_measured(line, "workers.utilisation", _percent, sign) for line in lines],
+        "stale": [_measured(line, "staleness.mean", decimal, sign) for line in lines],
+        "p95/max": [
+            f"{_tenth(line['staleness.p95.mean'])}/{_tenth(line['staleness.max.mean'])}" for line in lines
+        ],
+        "bias": [_measured(line, "episode_seconds.length_bias", decimal, sign) for line in lines],
+        "failed": [f"{line['failed']}/{line['runs']}" if line["failed"] else "" for line in lines],
+    }
+    return {name: cells for name, cells in columns.items() if not set(cells) <= {"-", "-/-", ""}}
+
+
+def _shared(room: int, least: Sequence[int], whole: Sequence[int]) -> list[int]:
+    """How wide each axis is: all their values in one line, else in words, else torn where it must be."""
+    widths = list(least)
+    while sum(widths) > room and max(widths) > _LEAST:
+        widths[widths.index(max(widths))] -= 1
+    for place, longest in enumerate(whole):
+        widths[place] += max(0, min(longest - widths[place], room - sum(widths)))
+    return widths
+
+
+def _longest(texts: Iterable[str]) -> int:
+    return max(map(len, texts))
+
+
+def _width(columns: Mapping[str, Sequence[str]]) -> int:
+    """How wide columns are, with the two spaces between them."""
+    return sum(_longest([name, *cells]) + 2 for name, cells in columns.items()) - 2
+
+
+def _measured(line: Mapping[str, Any], figure: str, text: Any, sign: str) -> str:
+    mean, low = line[f"{figure}.mean"], line[f"{figure}.low"]
+    if mean is None or low is None:
+        return str(text(mean))
+    half = str(text(mean - low))
+    return f"{text(mean)} {sign}{half}"
+
+
+def _tenth(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.1f}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value * 100:.1f}"

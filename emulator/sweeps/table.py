@@ -1,0 +1,112 @@
+"""The table that a sweep makes: its rows, and a summary of each point."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from emulator.scenario import Scenario
+from emulator.sweeps.axes import Axis
+from emulator.sweeps.grid import Grid, Point
+from emulator.sweeps.intervals import interval
+from emulator.sweeps.jobs import Row
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The rows of a sweep, one a run, in order: first axis outermost, seeds innermost.
+
+    A row has ``run`` (its number from 0), the value of each axis under its path, ``seed``, ``error`` (None,
+    or why the run has no figures), every figure of `Run.result` by dotted name (seconds, shares or counts as
+    there), and ``trace_sha256``. An interrupted sweep lacks rows.
+    """
+
+    grid: Grid = field(repr=False)
+    rows: list[Row] = field(repr=False)
+    interrupted: bool = False
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that the axes vary."""
+        return self.grid.scenario
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """What varies."""
+        return self.grid.axes
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds, the same at every point."""
+        return self.grid.seeds
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The points of the grid, in order, each with its scenario."""
+        return self.grid.points
+
+    @property
+    def figures(self) -> list[str]:
+        """The columns that hold numbers of the runs, in order."""
+        return [column for column in self.grid.figures.values() if not column.endswith("histogram")]
+
+    @property
+    def failed(self) -> list[Row]:
+        """The rows with an error."""
+        return [row for row in self.rows if row["error"] is not None]
+
+    def column(self, name: str) -> list[Any]:
+        """One column of the rows; KeyError for a name that they do not have."""
+        if name not in self.grid.columns:
+            raise KeyError(f"{name}; a row has {', '.join(self.grid.columns)}")
+        return [row[name] for row in self.rows]
+
+    def at(self, point: int) -> list[Row]:
+        """The rows of a point, by its number from 0, in order of their seeds."""
+        first = point * len(self.seeds)
+        return [row for row in self.rows if first <= row["run"] < first + len(self.seeds)]
+
+    @cached_property
+    def _laws(self) -> list[dict[str, float]]:
+        return [_expected(point.scenario) for point in self.points]
+
+    def summary(self) -> list[dict[str, Any]]:
+        """One dict a point, in order: the axes, ``runs``, ``failed``, and each figure's mean and interval.
+
+        The figure F of the runs that did not fail gives ``F.mean``, ``F.se`` (its standard error) and
+        ``F.low`` and ``F.high`` (its 95 % interval by Student's t), None where too few runs have it. Where a
+        law of `emulator.theory` holds, ``theory.F`` has what it expects.
+        """
+        by_point: list[list[Row]] = [[] for _ in self.points]
+        for row in self.rows:
+            by_point[row["run"] // len(self.seeds)].append(row)
+        laws = self._laws
+        expected = [name for name in self.figures if any(name in law for law in laws)]
+        return [
+            {
+                **point.values,
+                "runs": len(rows),
+                "failed": sum(row["error"] is not None for row in rows),
+                **_intervals(self.figures, rows),
+                **{f"theory.{name}": law.get(name) for name in expected},
+            }
+            for point, rows, law in zip(self.points, by_point, laws, strict=True)
+        ]
+
+
+def _expected(scenario: Scenario | None) -> dict[str, float]:
+    """What theory expects of the figures of a scenario, where a law holds."""
+    if scenario is None:
+        return {}
+    from emulator.theory import expected  # noqa: PLC0415  (it takes long to import)
+
+    return {name: law.mean for name, law in expected(scenario).items()}
+
+
+def _intervals(figures: Sequence[str], rows: Sequence[Row]) -> dict[str, float | None]:
+    summary: dict[str, float | None] = {}
+    for name in figures:
+        found = interval([row[name] for row in rows if row["error"] is None and row[name] is not None])
+        for part in ("mean", "se", "low", "high"):
+            summary[f"{name}.{part}"] = getattr(found, part)
+    return summary

@@ -1,0 +1,121 @@
+"""Which law a scenario falls under: the one place that knows when which of them holds."""
+
+import numpy as np
+
+from emulator.scenario import Scenario
+from emulator.scenario.distributions import Constant, Distribution, Mixture, Trace
+from emulator.scenario.strategies import Asynchronous, OneStepOff, Synchronous
+from emulator.theory.renewal import Durations
+from emulator.theory.rounds import Rounds
+
+_MOST_ALIKE = 0.02
+
+
+def durations_of(scenario: Scenario) -> Durations | None:
+    """How long episodes take; None where that depends on more than an independent draw.
+
+    Timelines, an environment that takes time or fails, workers of various speeds, and traces that are not
+    resampled do that.
+    """
+    rollout = scenario.rollout
+    plain = not scenario.events and not _has_environment(scenario) and _independent(rollout.episode_seconds)
+    if not plain or not isinstance(rollout.speed, Constant):
+        return None
+    durations = Durations(rollout.episode_seconds, rollout.speed.value)
+    return durations if rollout.episode_seconds.mean() > 0 else None
+
+
+def rounds_of(scenario: Scenario, durations: Durations) -> Rounds | None:
+    """The rounds of a strategy that has independent ones, each episode of which has a worker at once.
+
+    `synchronous` with ``wait`` or ``abort``, `one_step_off`, and `asynchronous` with a gate that admits
+    exactly a batch for each version. With ``resume`` and ``defer`` a round depends on the one before.
+    """
+    rollout, trainer, strategy = scenario.rollout, scenario.trainer, scenario.strategy
+    batch, issued = trainer.batch_size, trainer.batch_size
+    match strategy:
+        case Synchronous(unfinished="wait") | OneStepOff():
+            independent = True
+        case Synchronous(unfinished="abort"):
+            issued = int(-(-strategy.oversample * batch // 1))
+            independent = rollout.group_size == 1
+        case Asynchronous(enforce="gate") if strategy.max_staleness is not None:
+            independent = strategy.max_staleness * batch < 1 and trainer.publish_every == 1
+        case _:
+            independent = False
+    regular = trainer.publish_every == 1 or (
+        isinstance(strategy, Synchronous) and not trainer.weight_sync_seconds
+    )
+    fits = issued <= rollout.workers and not rollout.group_redundancy and _independent(trainer.update_seconds)
+    if not (independent and regular and fits):
+        return None
+    return Rounds(
+        durations=durations,
+        batch_size=batch,
+        issued=issued,
+        update=trainer.update_seconds,
+        push_seconds=trainer.weight_sync_seconds,
+        overlapping=isinstance(strategy, OneStepOff),
+    )
+
+
+def busy_workers(scenario: Scenario) -> bool:
+    """Whether workers never stop: `asynchronous`, no gate, no full queue, no overhead and no pause."""
+    strategy, rollout = scenario.strategy, scenario.rollout
+    return (
+        isinstance(strategy, Asynchronous)
+        and (strategy.max_staleness is None or strategy.enforce != "gate")
+        and rollout.queue_capacity is None
+        and not strategy.refresh_overhead
+        and not (strategy.weight_sync == "pause" and scenario.trainer.weight_sync_seconds)
+    )
+
+
+def flows(scenario: Scenario) -> bool:
+    """Whether each update takes simply the next batch to finish: busy workers, no bound, no groups."""
+    strategy, rollout = scenario.strategy, scenario.rollout
+    return (
+        busy_workers(scenario)
+        and isinstance(strategy, Asynchronous)
+        and strategy.max_staleness is None
+        and rollout.group_size == 1
+    )
+
+
+def busy_seconds_of(scenario: Scenario) -> float | None:
+    """How long each update keeps the trainer, its push included; None where that varies."""
+    trainer = scenario.trainer
+    regular = trainer.publish_every == 1 or not trainer.weight_sync_seconds
+    if trainer.update_seconds.variance() or not regular:
+        return None
+    return trainer.update_seconds.mean() + trainer.weight_sync_seconds
+
+
+def continuous(distribution: Distribution) -> bool:
+    """Whether hardly any two episodes last equally long, so that they do not finish together."""
+    match distribution:
+        case Mixture():
+            return all(continuous(part.distribution) for part in distribution.components)
+        case Trace():
+            counts = np.unique(distribution.values, return_counts=True)[1]
+            return bool(counts.max() <= _MOST_ALIKE * counts.sum())
+    return distribution.variance() > 0
+
+
+def _has_environment(scenario: Scenario) -> bool:
+    """Whether sandboxes are ever waited for, take time to get ready, or attempts fail."""
+    environment = scenario.environment
+    if environment is None:
+        return False
+    short = environment.sandboxes is not None and environment.sandboxes < scenario.rollout.workers
+    fails = environment.failure_probability > 0 or environment.timeout_seconds is not None
+    return short or fails or environment.reset_seconds != Constant(kind="constant", value=0.0)
+
+
+def _independent(distribution: Distribution) -> bool:
+    """Whether its values are drawn one independently of the other: a trace only if it is resampled."""
+    if isinstance(distribution, Mixture):
+        return all(_independent(part.distribution) for part in distribution.components)
+    return (
+        not isinstance(distribution, Trace) or distribution.order == "resample" or not distribution.variance()
+    )

@@ -1,0 +1,170 @@
+"""What theory expects of a run: its figures by name, each with its law and where that holds."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from emulator.scenario import Scenario
+from emulator.theory.conditions import (
+    busy_seconds_of,
+    busy_workers,
+    continuous,
+    durations_of,
+    flows,
+    rounds_of,
+)
+from emulator.theory.flow import Flow
+from emulator.theory.laws import asynchronous_rate
+from emulator.theory.renewal import MOST_CELLS, Durations, Grid, Renewals, grid_for
+from emulator.theory.rounds import RoundFigures, Rounds
+
+_CELLS_FOR_ROUNDS = 1 << 14
+_CELLS_TO_A_MEAN = 8
+_CLEARLY = 1.25
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a figure is on average over seeds.
+
+    `sd` is the standard deviation of one run, None where it is not known. `law` is the formula in a
+    line, `holds` the conditions under which it was applied.
+    """
+
+    mean: float
+    sd: float | None
+    law: str
+    holds: str
+
+
+def expected(scenario: Scenario) -> dict[str, Expectation]:
+    """What to expect of a run of the scenario, for its own duration, without its lanes.
+
+    The keys are the result's, joined by dots: ``updates``, ``updates_per_hour``, ``workers.utilisation``,
+    ``workers.goodput``, ``trainer.utilisation``, ``staleness.mean``, ``staleness.in_flight_mean`` and
+    ``staleness.in_queue_mean``, in the result's units. A figure for which no law holds is absent.
+    """
+    durations = durations_of(scenario)
+    if durations is None:
+        return {}
+    rounds = rounds_of(scenario, durations)
+    if rounds is not None:
+        return dict(_rounds(scenario, rounds))
+    if busy_workers(scenario):
+        return dict(_busy(scenario, durations))
+    return {}
+
+
+def _rounds(scenario: Scenario, rounds: Rounds) -> Iterator[tuple[str, Expectation]]:
+    grid = _grid(scenario, rounds.durations, _CELLS_FOR_ROUNDS)
+    if grid.step > rounds.durations.mean:
+        return
+    found = rounds.figures(grid)
+    holds = "independent draws; a worker for each episode of a round"
+    law = "E[N] = sum over n of P(n rounds <= T), a round = max(B draws) + U + S"
+    if rounds.overlapping:
+        law = "E[N] = sum over n of P(n rounds <= T), a round = max(B draws, U) + S"
+    elif rounds.issued > rounds.batch_size:
+        law = "E[N] = sum over n of P(n rounds <= T), a round = B-th of N draws + U + S"
+    yield from _updates(scenario, found.updates, found.updates_deviation, law, holds)
+    service = scenario.rollout.workers * scenario.duration
+    law = "seconds generated in rounds begun by T, by W T"
+    busy = Expectation(found.generating_seconds / service, None, law, holds)
+    yield "workers.utilisation", busy
+    if rounds.issued == rounds.batch_size:
+        yield "workers.goodput", busy
+    share = found.busy_seconds / scenario.duration
+    deviation = _busy_deviation(rounds, found, share)
+    busy_deviation = None if deviation is None else deviation / scenario.duration
+    law = "E[N] (U + S) / T, and the part of the last"
+    yield "trainer.utilisation", Expectation(share, busy_deviation, law, holds)
+    if not rounds.overlapping:
+        for name in ("mean", "in_flight_mean", "in_queue_mean"):
+            yield f"staleness.{name}", Expectation(0.0, 0.0, "each round under the newest weights", holds)
+    else:
+        lag = Expectation(*found.lag, "1 - E[1 / N]: one version each, but for the first batch", holds)
+        yield "staleness.mean", lag
+        yield "staleness.in_queue_mean", lag
+        yield "staleness.in_flight_mean", Expectation(0.0, 0.0, "no publication while a round runs", holds)
+
+
+def _busy_deviation(rounds: Rounds, found: RoundFigures, share: float) -> float | None:
+    """How the trainer's busy seconds vary: with the number of updates, and with how long each is."""
+    each = (rounds.update.mean() + rounds.push_seconds) * found.updates_deviation
+    variance = found.updates * rounds.update.variance()
+    if not variance:
+        return each
+    # Var(sum of U - share * rounds) for the N rounds, in which a long update is also one round less.
+    return None if rounds.overlapping else math.sqrt(max(0.0, each**2 + (1 - 2 * share) * variance))
+
+
+def _busy(scenario: Scenario, durations: Durations) -> Iterator[tuple[str, Expectation]]:
+    always = Expectation(1.0, 0.0, "workers never stop", "asynchronous, no gate, overhead or pause")
+    yield "workers.utilisation", always
+    if not flows(scenario):
+        return
+    yield "workers.goodput", always
+    busy = busy_seconds_of(scenario)
+    if busy is None:
+        return
+    grid = _grid(scenario, durations)
+    if grid.step > durations.mean / _CELLS_TO_A_MEAN:
+        yield from _long_flow(scenario, durations, busy)
+    elif grid.step < durations.deviation / 2 or durations.constant:
+        trainer, workers = scenario.trainer, scenario.rollout.workers
+        renewals = Renewals(durations, grid)
+        yield from _flow(scenario, Flow(renewals, workers, trainer.batch_size, busy, trainer.publish_every))
+
+
+def _long_flow(scenario: Scenario, durations: Durations, busy: float) -> Iterator[tuple[str, Expectation]]:
+    """Of runs so long that their beginning does not matter."""
+    workers, batch = scenario.rollout.workers, scenario.trainer.batch_size
+    load = workers * busy / (batch * durations.mean)
+    law, holds = (
+        "min(W / (B E[d]), 1 / (U + S))",
+        "very long runs in which one of the two is clearly the less",
+    )
+    if not 1 / _CLEARLY < load < _CLEARLY:
+        rate = asynchronous_rate(durations.mean, workers, batch, busy)
+        yield from _updates(scenario, rate * scenario.duration, None, law, holds)
+        yield "trainer.utilisation", Expectation(min(1.0, load), None, law, holds)
+
+
+def _flow(scenario: Scenario, flow: Flow) -> Iterator[tuple[str, Expectation]]:
+    found = flow.figures()
+    if found is None:
+        return
+    holds = "independent draws; workers never stop, and clearly set the pace"
+    law = "E[N] = E[floor(A(T - U - S) / B)], A = sum of W renewal processes"
+    if flow.load >= 1:
+        holds = "independent draws; the trainer clearly sets the pace"
+        law = "E[N] = E[floor((T - t) / (U + S))], t = when the first batch is complete"
+    yield from _updates(scenario, *found.updates, law, holds)
+    law = "E[N] (U + S) / T, and the part of the last"
+    yield "trainer.utilisation", Expectation(*found.trainer_utilisation, law, holds)
+    in_flight, in_queue, staleness = found.in_flight, found.in_queue, found.staleness
+    if in_flight is None or in_queue is None or staleness is None:
+        return
+    if continuous(scenario.rollout.episode_seconds):
+        law = "W for each publication, less what still runs at the last batch; tends to W/B"
+        if flow.load >= 1:
+            law = "W for each publication while what is trained ran; tends to E[d] / (U + S)"
+        yield "staleness.in_flight_mean", Expectation(*in_flight, law, holds)
+        law = "what finishes between a batch and its publication, by B; tends to W (U + S) / (B E[d])"
+        if flow.load >= 1:
+            law = "how far the workers are ahead of the trainer, by B; grows with T"
+        yield "staleness.in_queue_mean", Expectation(*in_queue, law, holds)
+        yield "staleness.mean", Expectation(*staleness, "in flight + in queue", holds)
+
+
+def _grid(scenario: Scenario, durations: Durations, most_cells: int = MOST_CELLS) -> Grid:
+    return grid_for(scenario.duration, durations.mean, durations.deviation, most_cells)
+
+
+def _updates(
+    scenario: Scenario, mean: float, deviation: float | None, law: str, holds: str
+) -> Iterator[tuple[str, Expectation]]:
+    per_hour = 3600 / scenario.duration
+    yield "updates", Expectation(mean, deviation, law, holds)
+    hourly = None if deviation is None else deviation * per_hour
+    yield "updates_per_hour", Expectation(mean * per_hour, hourly, law, holds)

@@ -1,0 +1,220 @@
+"""The sweep command: what it prints, its exit codes, and how signals end it."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import emulator
+from emulator.cli import main
+from emulator.sweeps.files import Directory, read_grid
+
+SMALL = """
+name: small
+duration: 60
+rollout: {workers: 4, episode_seconds: {kind: lognormal, median: 5, sigma: 0.5}}
+trainer: {batch_size: 4, update_seconds: 2}
+strategy: {kind: asynchronous}
+"""
+COMMAND = [sys.executable, "-m", "emulator", "sweep"]
+ENDLESS = ["--vary", "duration=60,1e9", "--seeds", "2"]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> str:
+    path = tmp_path / "file.yaml"
+    path.write_text(SMALL)
+    return str(path)
+
+
+def _sweep(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["sweep", *words])
+    told = capsys.readouterr()
+    code = ended.value.code
+    return int(code or 0), told.out, told.err
+
+
+def test_a_table_and_charts_without_control_codes(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _sweep(
+        capsys, small, "--vary", "rollout.workers=4:12:3", "--vary", "strategy=synchronous,asynchronous",
+        "--seeds", "2", "--jobs", "1",
+    )  # fmt: skip
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].startswith("sweep: small  6 points, 2 seeds (1 to 2)")
+    assert sum("±" in line and line.split()[0] in ("4", "8", "12") for line in lines[:12]) == 6
+    assert len(lines) > 30
+    assert "\x1b" not in out + err
+    assert "12 of 12 runs" in err
+
+
+def test_json_is_a_line_for_each_run_and_nothing_else(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _sweep(
+        capsys, small, "--vary", "rollout.workers=4,8", "--seed", "7", "--seeds", "2", "--json", "--quiet",
+        "--jobs", "1", "--set", "trainer.update_seconds=1",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [(row["rollout.workers"], row["seed"]) for row in rows] == [(4, 7), (4, 8), (8, 7), (8, 8)]
+    scenario = emulator.load_scenario(
+        small, overrides=["trainer.update_seconds=1", "rollout.workers=8"], seed=8
+    )
+    assert rows[3]["trace_sha256"] == emulator.run(scenario, speed="max").trace_sha256
+
+
+def test_failed_runs_among_others_leave_the_code_0_and_alone_make_it_1(
+    small: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leave = "[{at: 10s, remove_workers: {count: 4}}]"
+    code, out, _ = _sweep(
+        capsys, small, "--vary", f"events=[],{leave}", "--seeds", "1", "--quiet", "--jobs", "1"
+    )
+    assert code == 0
+    assert "1 failed: deadlock at 10 s" in out
+    code, out, err = _sweep(
+        capsys, small, "--vary", f"events={leave}", "--seeds", "1", "--quiet", "--jobs", "1", "--json"
+    )
+    assert code == 1
+    assert json.loads(out)["error"].startswith("deadlock at 10 s")
+    assert "1 failed: deadlock at 10 s" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["FILE", "--vary", "rollout.wrkers=1"], 'did you mean "workers"?'),
+        (["FILE"], "found nothing to vary"),
+        (["FILE", "--vary", "rollout.workers=1:9:4"], "at every step of a range"),
+        (["FILE", "--vary", "rollout.workers=1", "--vary", "rollout.workers=2"], "found the same path again"),
+        (["FILE", "--vary", "rollout.workers=1", "--seeds", "many"], "found many; allowed: how many"),
+        (["FILE", "--vary", "rollout.workers=1", "--seeds", "0"], "found 0 seeds"),
+        (["FILE", "--vary", "rollout.workers=1", "--seed", "1", "--seeds", "1,2"], "names all seeds already"),
+        (["FILE", "--vary", "rollout.workers=1", "--jobs", "0"], "found 0 jobs"),
+        (["FILE", "--vary", "rollout.workers=1", "--address", "a:1"], "needs --backend dask or ray"),
+        (["stragler", "--vary", "rollout.workers=1"], 'did you mean "stragglers"?'),
+        ([], "a scenario, or --resume DIR"),
+        (["FILE", "--resume", "there", "--seeds", "3"], "leave out SCENARIO, --seeds"),
+        (["--resume", "/nowhere"], "/nowhere: found no directory"),
+        (["FILE", "--vary", "rollout.workers=1", "--out", "/dev/null/out"], "cannot be kept there"),
+    ],
+)
+def test_bad_usage_is_told_in_a_sentence_with_exit_code_2(
+    small: str, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    code, out, err = _sweep(capsys, *(small if word == "FILE" else word for word in words))
+    assert (code, out) == (2, "")
+    assert message in " ".join(err.split())
+
+
+def test_without_matplotlib_all_but_the_plots_is_written(
+    small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    out = tmp_path / "out"
+    code, _, err = _sweep(
+        capsys,
+        small,
+        "--vary",
+        "rollout.workers=4,8",
+        "--seeds",
+        "1",
+        "--quiet",
+        "--jobs",
+        "1",
+        "--out",
+        str(out),
+    )
+    assert code == 0
+    assert err.splitlines() == [
+        "no plots: drawing plots needs an optional package: pip install 'emulator[plot]'"
+    ]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "command.txt", "runs.csv", "scenario.json", "summary.csv", "sweep.json",
+    ]  # fmt: skip
+
+
+def test_the_plots_and_the_command_are_kept(
+    small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    words = ["--vary", "strategy={kind: asynchronous, max_staleness: 1}", "--seeds", "1", "--out", "my out"]
+    code, _, err = _sweep(capsys, "file.yaml", *words, "--quiet", "--jobs", "1")
+    assert (code, err) == (0, "")
+    suffixes = {path.suffix for path in (tmp_path / "my out").iterdir()}
+    assert suffixes == {".csv", ".json", ".txt", ".svg", ".png"}
+    assert (tmp_path / "my out" / "command.txt").read_text() == (
+        f"emulator sweep {small} --vary 'strategy={{kind: asynchronous, max_staleness: 1}}' --seeds 1 "
+        f"--out '{tmp_path}/my out'\n"
+    )
+
+
+def _wait_for_rows(path: Path, rows: int) -> None:
+    """Wait until so many runs are kept, and a moment on, so that the next ones run."""
+    until = time.monotonic() + 60
+    while not path.exists() or path.read_bytes().count(b"\n") < 1 + rows:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_sweep_with_the_table_so_far(
+    small: str, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    out = tmp_path / "out"
+    words = [*COMMAND, small, *ENDLESS, "--jobs", "2", "--out", str(out)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        _wait_for_rows(out / "runs.csv", 2)
+        process.send_signal(number)
+        told, err = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "Interrupted: 2 of 4 runs are done." in told
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == f"go on with: emulator sweep --resume {out}"
+    assert (out / "summary.csv").read_text().count("\n") == 3
+
+
+def test_a_sweep_that_was_killed_has_kept_its_rows(small: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = [*COMMAND, small, *ENDLESS, "--jobs", "1", "--quiet", "--out", str(out)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        _wait_for_rows(out / "runs.csv", 2)
+        process.kill()
+    kept = Directory(out, read_grid(out)).open("")
+    assert {run: row["seed"] for run, row in kept.items()} == {0: 1, 1: 2}
+    assert (
+        kept[1]["trace_sha256"]
+        == emulator.run(emulator.load_scenario(small), speed="max", seed=2).trace_sha256
+    )
+
+
+def test_on_a_terminal_a_bar_tells_how_long_it_takes(small: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ours, theirs = pty.openpty()
+    words = [*COMMAND, small, *ENDLESS, "--jobs", "1", "--out", str(out)]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    with subprocess.Popen(
+        words, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, env=environment
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        while b"2/4" not in shown:
+            assert select.select([ours], [], [], 60)[0]
+            shown += os.read(ours, 4096)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        told = process.stdout.read()
+    os.close(ours)
+    assert process.returncode == 130
+    assert b"left" in shown
+    assert b"Interrupted: 2 of 4" in told
+    assert b"\x1b" not in told

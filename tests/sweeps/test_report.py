@@ -1,0 +1,134 @@
+"""The printed table: its figures, its width, and why runs failed."""
+
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from emulator.sweeps import Sweep
+from emulator.sweeps.grid import make_grid
+from emulator.sweeps.report import WIDTH, SweepSummary, failures, short_names
+from tests.sweeps.small import small
+
+FIGURES = {
+    "updates_per_hour": 100.0,
+    "workers.utilisation": 0.5,
+    "staleness.mean": 1.25,
+    "staleness.p95": 4,
+    "staleness.max": 31,
+    "episode_seconds.length_bias": 0.75,
+}
+
+
+def _sweep(vary: list[str], changes: list[dict[str, object]], *, interrupted: bool = False) -> Sweep:
+    """A sweep of one seed a point, and two where there are twice as many changes."""
+    grid = make_grid(small(), vary, 2)
+    rows = [
+        grid.row(run // 2, 1 + run % 2, {"error": None, **FIGURES, **change})
+        for run, change in enumerate(changes)
+    ]
+    return Sweep(grid, rows, interrupted)
+
+
+def _text(sweep: Sweep, width: int = WIDTH) -> list[str]:
+    page = io.StringIO()
+    Console(file=page, width=width, color_system=None).print(SweepSummary(sweep))
+    return [line.rstrip() for line in page.getvalue().splitlines()]
+
+
+def test_a_line_has_the_means_and_their_intervals() -> None:
+    # Of two values the interval is the mean ± 12.706 times half their difference.
+    sweep = _sweep(["rollout.group_size=1"], [{"updates_per_hour": 99.0}, {"updates_per_hour": 101.0}])
+    *_, header, line = _text(sweep)
+    assert header.split() == ["group", "size", "updates/h", "theory", "busy", "%", "stale", "p95/max", "bias"]
+    theory = f"{sweep.summary()[0]['theory.updates_per_hour']:.1f}"
+    assert line.split() == f"1 100.0 ±12.7 {theory} 50.0 ±0.0 1.25 ±0.00 4.0/31.0 0.75 ±0.00".split()
+
+
+def test_theory_stands_beside_the_measured_where_a_law_holds() -> None:
+    grid = make_grid(
+        small(
+            duration=3600,
+            rollout={"workers": 64, "episode_seconds": 5},
+            trainer={"batch_size": 4, "update_seconds": 15},
+        ),
+        ["environment.failure_probability=0,0.5"],
+        1,
+    )
+    sweep = Sweep(grid, [grid.row(point, 1, {"error": None, **FIGURES}) for point in (0, 1)])
+    lines = _text(sweep)
+    assert any("theory" in line for line in lines)
+    expected = sweep.summary()[0]["theory.updates_per_hour"]
+    assert lines[-2].split()[:3] == ["0", "100.0", f"{expected:.1f}"]
+    assert lines[-1].split()[:3] == ["0.5", "100.0", "-"]
+
+
+def test_failed_runs_are_counted_and_their_reasons_told() -> None:
+    bad = {"error": "deadlock at 1 s: nothing", **dict.fromkeys(FIGURES)}
+    sweep = _sweep(["rollout.group_size=1,2"], [{}, bad, bad, bad])
+    lines = _text(sweep)
+    assert [line.split()[-1] for line in lines if "/2" in line] == ["1/2", "2/2"]
+    assert lines[-1] == "3 failed: deadlock at 1 s: nothing"
+
+
+def test_only_the_most_frequent_reasons_are_told() -> None:
+    sweep = _sweep(["rollout.group_size=1,2,4"], [{"error": f"reason {n}"} for n in (1, 2, 2, 3, 4, 5)])
+    assert failures(sweep) == [
+        "2 failed: reason 2",
+        "1 failed: reason 1",
+        "1 failed: reason 3",
+        "2 failed for other reasons",
+    ]
+
+
+def test_an_interrupted_sweep_tells_how_far_it_came_and_only_points_with_runs() -> None:
+    lines = _text(_sweep(["rollout.workers=4,8,16"], [{}, {}, {}], interrupted=True))
+    assert "Interrupted: 3 of 6 runs are done." in lines
+    assert [line.split()[0] for line in lines[-2:]] == ["4", "8"]
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["rollout.workers", "strategy"], ["workers", "strategy"]),
+        (
+            ["rollout.episode_seconds.median", "trainer.update_seconds.median"],
+            ["episode_seconds.median", "update_seconds.median"],
+        ),
+        (["rollout.speed", "rollout.speed.value"], ["speed", "value"]),
+    ],
+)
+def test_columns_have_the_shortest_names_that_differ(paths: list[str], names: list[str]) -> None:
+    assert short_names(paths) == names
+
+
+_AXES = st.lists(
+    st.sampled_from(
+        [
+            "rollout.workers=4,800",
+            "rollout.queue_capacity=null,64",
+            "environment.failure_probability=0,0.25",
+            "strategy=synchronous,{kind: asynchronous, max_staleness: 2, enforce: cancel}",
+            "rollout.episode_seconds={kind: lognormal, median: 20, sigma: 1.5},5",
+        ]
+    ),
+    min_size=1,
+    max_size=3,
+    unique=True,
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(_AXES)
+def test_the_table_fits_with_every_figure_whole(vary: list[str]) -> None:
+    grid = make_grid(small(), vary, 2)
+    rows = [
+        grid.row(point, seed, {"error": None, **FIGURES, "updates_per_hour": 90.0 + seed})
+        for point in range(len(grid.points))
+        for seed in (1, 2)
+    ]
+    lines = _text(Sweep(grid, rows))
+    assert max(map(len, lines)) <= WIDTH
+    assert sum("91.5 ±6.4" in line and line.endswith("0.75 ±0.00") for line in lines) == len(grid.points)
