@@ -99,7 +99,7 @@ def test_what_a_person_changed_has_no_theory() -> None:
     assert "theory" in draw(RunSummary(run), 80)
     assert "theory" not in draw(RunSummary(run, injected=True), 80)
     assert "theory" not in draw(RaceSummary([replace(run, name="a")] * 2, injected=True), 80)
-    changed = replace(run, kept=[Inject(20.0, {"stall_trainer": {"for": 60}})])
+    changed = replace(run, recall=lambda: [Inject(20.0, {"stall_trainer": {"for": 60}})])
     assert "theory" not in draw(RunSummary(changed), 80)
 
 

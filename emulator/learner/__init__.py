@@ -10,15 +10,23 @@ A learner is asked in emulated order, and may keep nothing about an episode befo
 decisions can be sampled when its batch is, from random numbers that belong to the number of the episode.
 Then what is aborted, dropped or failed costs nothing, and the order of finishing has no influence.
 
-`emulator.learner.tabular` has the first that fits the plug. To try it without a run::
+`emulator.learner.tabular` has the built-in one, which a scenario's `learner` section asks for. Any other is
+plugged in by ``emulator.run(scenario, learner=make)``, or ``race``: `make` is a `LearnerFactory`, called once
+for each lane before the run begins. So that a trace is the same every time, all that a learner draws must
+come from the seed that it is given. To try the built-in one without a run::
 
     learner = TabularLearner(emulator.scenario.learner.Learner(), numpy.random.SeedSequence(1))
     batch = [TrajectoryGroup(k, [(0.5, 0.5)], [Trajectory(k, [(0, 20.0)])]) for k in range(64)]
     learner.update(batch).reward
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from numpy.random import SeedSequence
+
+if TYPE_CHECKING:
+    from emulator.scenario import Scenario
 
 TARGET_SHARE = 0.8
 """The share of the best reward at which a policy counts as having learned."""
@@ -90,3 +98,16 @@ class Learner(Protocol):
     def retire(self, oldest: int) -> None:
         """Forget the versions below `oldest`: no episode that can still be trained has any of theirs."""
         ...
+
+
+LearnerFactory = Callable[["Scenario", SeedSequence], Learner | None]
+"""Makes the learner of a lane, from its scenario and the seed of all that it draws; None for none."""
+
+
+def built_in(scenario: "Scenario", seed: SeedSequence) -> Learner | None:
+    """The learner that a scenario asks for; None if it asks for none."""
+    if scenario.learner is None:
+        return None
+    from emulator.learner.tabular import TabularLearner  # noqa: PLC0415  (most runs do without it)
+
+    return TabularLearner(scenario.learner, seed)
