@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from emulator.clock import Speed
 from emulator.errors import Problem, ScenarioError
+from emulator.learner import LearnerFactory, built_in
 from emulator.recording.writing import Recorder
 from emulator.runner import EventSink, Run, Watcher, run_lanes, watch_nothing
 from emulator.scenario import Scenario
@@ -19,13 +20,15 @@ def run(
     sinks: Sequence[EventSink] = (),
     record: str | os.PathLike[str] | None = None,
     keep_events: bool = False,
+    learner: LearnerFactory | None = None,
 ) -> Run:
     """Run one scenario, without its lanes, and block until it is over.
 
     `speed` (emulated seconds per wall second, or ``"max"``) and `seed` are the scenario's unless given.
     Each of `sinks` is given the events, block by block, as they happen. `record` is the file (``.jsonl`` or
     ``.jsonl.gz``) that a recording is written to as the run goes. `keep_events` is for `Run.events` and
-    `Run.episodes`; a million events take about 200 MB.
+    `Run.episodes`; a million events take about 200 MB. `learner` makes another learner than the built-in one
+    that the scenario may ask for: it is given the scenario and a seed (`emulator.learner.LearnerFactory`).
 
     Raises RunError if the run cannot go on (DeadlockError if nothing can happen any more); its `run` has
     what happened until then. Raises RecordingError before the run if `record` cannot be written; if it could
@@ -33,7 +36,9 @@ def run(
     """
     base = _with_seed(scenario, seed)
     recorder = None if record is None else Recorder(record, base)
-    (outcome,) = _run([base], recorder, speed=speed, watch=watch, sinks=[sinks], keep_events=keep_events)
+    (outcome,) = _run(
+        [base], recorder, speed=speed, watch=watch, sinks=[sinks], keep_events=keep_events, learner=learner
+    )
     if outcome.error is not None:
         outcome.error.run = outcome
         raise outcome.error
@@ -49,10 +54,12 @@ def race(
     sinks: Sequence[Sequence[EventSink]] = (),
     record: str | os.PathLike[str] | None = None,
     keep_events: bool = False,
+    learner: LearnerFactory | None = None,
 ) -> list[Run]:
     """Run the lanes of a scenario side by side on one clock, on the same episodes; one `Run` a lane.
 
-    A lane that cannot go on ends alone, with its `error` set. `record` and `keep_events` are as in `run`.
+    A lane that cannot go on ends alone, with its `error` set. `record`, `keep_events` and
+    `learner` are as in `run`; the latter is called for each lane.
     Raises ScenarioError if there are no lanes, and RecordingError as `run` does.
     """
     base = _with_seed(scenario, seed)
@@ -72,7 +79,9 @@ def race(
         )
     names = [lane.name for lane in base.lanes]
     recorder = None if record is None else Recorder(record, base, names)
-    return _run(lanes, recorder, speed=speed, watch=watch, sinks=sinks, keep_events=keep_events)
+    return _run(
+        lanes, recorder, speed=speed, watch=watch, sinks=sinks, keep_events=keep_events, learner=learner
+    )
 
 
 def _run(
@@ -83,9 +92,11 @@ def _run(
     watch: Watcher,
     sinks: Sequence[Sequence[EventSink]],
     keep_events: bool,
+    learner: LearnerFactory | None,
 ) -> list[Run]:
+    make = built_in if learner is None else learner
     if recorder is None:
-        return run_lanes(lanes, speed=speed, watch=watch, sinks=sinks, keep_events=keep_events)
+        return run_lanes(lanes, speed=speed, watch=watch, sinks=sinks, keep_events=keep_events, learner=make)
     with recorder:
         runs = run_lanes(
             lanes,
@@ -94,6 +105,7 @@ def _run(
             sinks=sinks,
             line_sinks=recorder.line_sinks,
             keep_events=keep_events,
+            learner=make,
         )
     if recorder.error is not None:
         recorder.error.runs = tuple(runs)

@@ -88,6 +88,17 @@ class DeadlockError(RunError):
         super().__init__(f"deadlock at {t:g} s: {waits}")
 
 
+class LearnerError(RunError):
+    """A learner gave figures that are no finite numbers: `t` is when, in emulated seconds."""
+
+    def __init__(self, t: float, told: str) -> None:
+        self.t = t
+        super().__init__(
+            f"the learner gave figures at {t:g} s that are not all finite numbers: {told}; "
+            "an update must return finite ones, perhaps by a smaller learning_rate"
+        )
+
+
 class EndlessInstantError(RunError):
     """No time passes any more at `t`: what happens there has no end."""
 

@@ -146,6 +146,21 @@ class Updated(NamedTuple):
     pushes: bool
 
 
+class Learn(NamedTuple):
+    """What the update came to, where there is a learner: `emulator.learner.LearningFigures`."""
+
+    t: float
+    update: int
+    reward: float
+    reward_slowest: float
+    clip_fraction: float
+    ratio_mean: float
+    ratio_min: float
+    ratio_max: float
+    effective_sample_size: float
+    kl: float
+
+
 class Push(NamedTuple):
     """A push of weights begins that takes time; `freezes` says that every worker stands still in it."""
 
@@ -223,6 +238,7 @@ Event = (
     | Drop
     | Update
     | Updated
+    | Learn
     | Push
     | Publish
     | Refresh

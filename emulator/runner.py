@@ -25,7 +25,9 @@ from emulator.episodes import episode_table
 from emulator.errors import EventsNotKeptError, RunError
 from emulator.events import Event
 from emulator.journal import Block, Journal
+from emulator.learner import Learner, LearnerFactory, built_in
 from emulator.metrics import Figures
+from emulator.randomness import Streams
 from emulator.scenario import Scenario
 from emulator.scenario.timeline import Event as TimelineEntry
 from emulator.system.lane import Lane
@@ -111,6 +113,7 @@ class LaneView:
         *,
         line_sink: LineSink | None = None,
         keep_events: bool = False,
+        learner: Learner | None = None,
     ) -> None:
         self.scenario = scenario
         self.name = scenario.lane
@@ -118,7 +121,7 @@ class LaneView:
         # Whoever watches is to get the events little by little, or reading them would halt the clock.
         watched = bool(sinks) or line_sink is not None
         self._journal = Journal(self._read, 1 if watched else scenario.rollout.workers)
-        self._lane = Lane(scenario, loop, self._journal)
+        self._lane = Lane(scenario, loop, self._journal, learner)
         self._loop = loop
         self._figures = Figures(scenario)
         self._trace = TraceHash()
@@ -255,22 +258,26 @@ def run_lanes(
     sinks: Sequence[Sequence[EventSink]] = (),
     line_sinks: Sequence[LineSink] = (),
     keep_events: bool = False,
+    learner: LearnerFactory = built_in,
 ) -> list[Run]:
     """Run scenarios side by side on one clock; returns what came of each, in order.
 
     `speed` is in emulated seconds per wall second, or ``"max"``; None takes the first scenario's. `sinks` and
     `line_sinks` are given the events of the lane that stands at their place; `keep_events` keeps them in
-    what is returned.
+    what is returned. `learner` makes what learns in each lane, in their order.
     """
     asked = scenarios[0].speed if speed is None else speed
+    learners = [_learner_of(scenario, learner) for scenario in scenarios]
     watchers = [w for w in ([watch] if callable(watch) else watch) if w is not watch_nothing]
 
     async def main() -> list[Run]:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, EmulatedLoop)
         lanes = [
-            LaneView(scenario, loop, taken or (), line_sink=line_sink, keep_events=keep_events)
-            for scenario, taken, line_sink in zip_longest(scenarios, sinks, line_sinks)
+            LaneView(
+                scenario, loop, taken or (), line_sink=line_sink, keep_events=keep_events, learner=learns
+            )
+            for scenario, taken, line_sink, learns in zip_longest(scenarios, sinks, line_sinks, learners)
         ]
         session = Session(loop, lanes)
         async with _watching(session, watchers):
@@ -287,6 +294,14 @@ def run_lanes(
     # In a notebook: another loop runs in this thread, and is blocked until the run is over.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(run).result()
+
+
+def _learner_of(scenario: Scenario, make: LearnerFactory) -> Learner | None:
+    learner = make(scenario, Streams(scenario.seed).learner)
+    if learner is not None:
+        # It may import scipy, which would take the time of many updates once the clock runs.
+        scenario.rollout.episode_seconds.cdf(np.zeros(1))
+    return learner
 
 
 def _in_running_loop() -> bool:

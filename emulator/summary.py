@@ -110,6 +110,7 @@ class RaceSummary:
             ]
             if told:
                 yield Text(f"\ntheory, updates per hour: {', '.join(told)}", style=_DIM)
+            yield from self._learned()
         yield Text()
         words = verdict(self.runs)
         if len(words) > options.max_width:
@@ -176,9 +177,19 @@ class RaceSummary:
             if any(r["episodes"][account] for r in results):
                 counts = [f"{r['episodes'][account]:,}" if r["episodes"][account] else "" for r in results]
                 yield Text(f"episodes {account}"), counts
+        yield from _learning_lines(results)
         if any(run.error is not None for run in self.runs):
             ends = [f"deadlock\n{_end(run)}" if run.error is not None else "" for run in self.runs]
             yield Text("ended", style="bold"), ends
+
+    def _learned(self) -> Iterator[Text]:
+        """What lanes that are rows have learned, in a few words each."""
+        lines = list(_learning_lines([run.result for run in self.runs]))
+        if lines:
+            yield Text()
+        for head, cells in lines:
+            told = [f"{run.name} {cell}" for run, cell in zip(self.runs, cells, strict=True) if cell]
+            yield Text(f"{head.plain.strip()}: {', '.join(told)}", style=_DIM)
 
     def _rows(self) -> Table:
         table = Table(box=None, padding=(0, 0, 0, 1), show_edge=False, pad_edge=False)
@@ -208,6 +219,34 @@ class RaceSummary:
         return table
 
 
+def _learning_lines(results: Sequence[dict[str, Any]]) -> Iterator[tuple[Text, list[str]]]:
+    """Lines of a race in which anything learns; nothing stands for a lane in which nothing does."""
+    lessons = [result.get("learning") for result in results]
+    if not any(lessons):
+        return
+    yield (
+        Text("reward (small model)", style="bold"),
+        [decimal(lesson["reward"]) if lesson else "" for lesson in lessons],
+    )
+    slowest = [decimal(lesson["reward_slowest_tenth"]) if lesson else "" for lesson in lessons]
+    yield Text("  slowest tenth", style=_DIM), slowest
+    minutes = [lesson["minutes_to_80"] if lesson else None for lesson in lessons]
+    first = min((value for value in minutes if value is not None), default=None)
+    yield (
+        Text("  first to 80%", style=_DIM),
+        [
+            ""
+            if lesson is None
+            else _minutes(value) + (" first" if value is not None and value == first else "")
+            for lesson, value in zip(lessons, minutes, strict=True)
+        ],
+    )
+
+
+def _minutes(value: float | None) -> str:
+    return "never" if value is None else f"{value:.1f} min"
+
+
 def _lost_episodes(result: dict[str, Any]) -> int:
     """Episodes that were begun and will not be trained."""
     return sum(result["episodes"][account] for account in ("aborted", "dropped", "failed"))
@@ -215,7 +254,7 @@ def _lost_episodes(result: dict[str, Any]) -> int:
 
 def _theory(run: Run, *, injected: bool, ascii_only: bool) -> dict[str, str]:
     """What theory expects of a run's headline figures, by their names here, for as long as it went."""
-    injected = injected or any(type(event) is Inject for event in (run.recall() if run.recall else ()))
+    injected = injected or (run.recall is not None and any(type(event) is Inject for event in run.events))
     seconds = run.result["emulated_seconds"]
     if injected or run.error is not None or not seconds:
         return {}
@@ -404,12 +443,30 @@ def _further(scenario: Scenario, result: dict[str, Any]) -> Iterator[tuple[str, 
         )
     if environment := result.get("environment"):
         yield "environment", _environment_text(environment)
+    if learning := result.get("learning"):
+        yield from _learning(learning)
     versions = result["versions"]
     if versions["span_max"]:
         spans = f"span {decimal(versions['span_mean'])} (max {versions['span_max']})"
         yield "versions in one", f"{spans}, newest one {decimal(versions['newest_mean'])} behind"
     if result["publications"] != result["updates"]:
         yield "publications", f"{result['publications']:,}"
+
+
+def _learning(learning: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if not learning["updates"]:
+        yield "learning", "no update yet"
+        return
+    reward = (
+        f"reward {decimal(learning['reward'])}, slowest tenth {decimal(learning['reward_slowest_tenth'])}"
+    )
+    reached = learning["minutes_to_80"]
+    after = "never" if reached is None else f"after {_minutes(reached)}, {learning['updates_to_80']} updates"
+    yield "learning", reward
+    yield "  80% of the best", after
+    off = f"clipped {share(learning['clip_fraction'])}, KL {learning['kl']:.3f}"
+    yield "  off policy", f"{off}, effective sample size {share(learning['effective_sample_size'])}"
+    yield "", "on a small model problem, not a forecast of yours"
 
 
 def _environment_text(environment: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator import events as ev
+from emulator.learner import LearningFigures
 from emulator.trace import TraceHash
 
 WHOLE = st.integers(0, 10**12)
@@ -61,9 +62,13 @@ def test_every_kind_is_its_compact_json_and_comes_back_from_it(kind: type[ev.Eve
 
 
 def test_the_names_are_those_of_the_kinds_and_each_kind_begins_with_its_time() -> None:
-    assert len(ev.NAMES) == len(ev.KINDS) == 24
+    assert len(ev.NAMES) == len(ev.KINDS) == 25
     assert all(ev.KINDS[name] is kind for kind, name in ev.NAMES.items())
     assert all(next(iter(kind.__annotations__)) == "t" for kind in ev.NAMES)
+
+
+def test_what_is_learned_is_told_as_a_learner_tells_it() -> None:
+    assert ev.Learn._fields == ("t", "update", *LearningFigures._fields)
 
 
 def test_a_line_looks_like_this() -> None:

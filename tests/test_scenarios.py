@@ -122,3 +122,27 @@ def test_trainer_stall_leaves_old_data_idle_workers_or_lost_work() -> None:
     assert gate["workers"]["seconds"]["gated"] > 30_000
     assert drop["episodes"]["dropped"] > 1500
     assert gate["staleness"]["mean"] < 2
+
+
+def test_learning_is_first_where_workers_do_not_wait_and_drop_forgets_the_hard_tasks() -> None:
+    lanes = {name: result["learning"] for name, result in lanes_of("learning").items()}
+    for name in ("async", "gate 1", "drop 1"):
+        assert lanes[name]["minutes_to_80"] < lanes["sync"]["minutes_to_80"] / 3
+    assert lanes["gate 1"]["reward_slowest_tenth"] > 0.95
+    assert lanes["drop 1"]["reward_slowest_tenth"] < lanes["gate 1"]["reward_slowest_tenth"] - 0.15
+    # What is left behind is the slowest tasks, not all.
+    assert lanes["drop 1"]["reward"] > lanes["drop 1"]["reward_slowest_tenth"] + 0.15
+    # Each update teaches more on policy than on stale data.
+    assert lanes["sync"]["updates_to_80"] < lanes["async"]["updates_to_80"]
+
+
+def test_stale_has_the_most_updates_where_the_least_is_learned() -> None:
+    lanes = lanes_of("stale")
+    few, more, many = lanes.values()
+    assert few["updates"] < more["updates"] < many["updates"]
+    assert more["learning"]["minutes_to_80"] < few["learning"]["minutes_to_80"]
+    assert more["learning"]["updates_to_80"] > 1.5 * few["learning"]["updates_to_80"]
+    assert many["staleness"]["mean"] > 150
+    assert many["learning"]["minutes_to_80"] is None
+    assert many["learning"]["reward"] < 0.65
+    assert few["learning"]["reward"] > 0.95

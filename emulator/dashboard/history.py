@@ -18,6 +18,7 @@ from emulator.dashboard.crew import ABSENT, BLOCKED, DOWN, GATED, IDLE, RUN, STR
 from emulator.dashboard.log import Log
 from emulator.dashboard.past import Column, Past, Totals
 from emulator.dashboard.scale import Scale
+from emulator.learner import TARGET_SHARE
 from emulator.scenario import Scenario
 
 COLUMNS = 512
@@ -68,6 +69,7 @@ class History:
         self._trained = 0
         self._staleness = 0
         self._batch_staleness = 0.0
+        self._reward: float | None = None
         self._next_column = scale.column
 
     def states(self) -> NDArray[np.uint8]:
@@ -88,6 +90,7 @@ class History:
             self._queue_seconds,
             self._trained,
             self._staleness,
+            self._reward,
         )
 
     def add(self, events: Iterable[ev.Event]) -> None:
@@ -241,6 +244,11 @@ class History:
     def _updated(self, e: ev.Updated) -> None:
         self._training = False
 
+    def _learn(self, e: ev.Learn) -> None:
+        if (self._reward or 0.0) < TARGET_SHARE <= e.reward:
+            self.log.add(e.t, "learn", f"reward {e.reward:.2f} of 1 after {e.update + 1} updates")
+        self._reward = e.reward
+
     def _push(self, e: ev.Push) -> None:
         self._training = True
         self.crew.frozen = e.freezes
@@ -302,6 +310,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[History, Any], None]] = {
     ev.Drop: History._drop,
     ev.Update: History._update,
     ev.Updated: History._updated,
+    ev.Learn: History._learn,
     ev.Push: History._push,
     ev.Publish: History._publish,
     ev.Stall: History._stall,

@@ -51,6 +51,14 @@ def scaled(values: Sequence[float | None], least: float = 1.0) -> list[float | N
     return [None if value is None else value / top for value in values]
 
 
+def reward_text(lane: LaneState) -> str:
+    """The reward of the policy after its last update; a dash before, and nothing without a learner."""
+    learning = lane.figures.learning
+    if learning is None:
+        return ""
+    return "-" if learning.last is None else f"{learning.last.reward:.2f}"
+
+
 def histogram(canvas: Canvas, area: Area, lane: LaneState) -> None:
     """Trained episodes by staleness, a row for each version of lag, with a rule where the limit is."""
     counts, limit = lane.figures.staleness, lane.limit

@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 
 class Totals(NamedTuple):
-    """Running totals at one moment: seconds of workers and trainer, episodes times seconds, versions."""
+    """Running totals at one moment: seconds of workers and trainer, episodes times seconds, versions.
+
+    `reward` is that of the last update of a learner.
+    """
 
     t: float = 0.0
     service: float = 0.0
@@ -15,6 +18,7 @@ class Totals(NamedTuple):
     queue: float = 0.0
     trained: int = 0
     staleness: int = 0
+    reward: float | None = None
 
 
 class Column(NamedTuple):
@@ -74,6 +78,10 @@ class Rates(NamedTuple):
             value = _ratio(b.staleness - a.staleness, b.trained - a.trained)
             values.append(value if value is not None else values[-1] if values else None)
         return values
+
+    def reward(self) -> list[float | None]:
+        """The policy's reward at the end of each."""
+        return [b.reward for _, b in self.ends]
 
 
 def _ratio(numerator: float, denominator: float) -> float | None:

@@ -17,7 +17,7 @@ from emulator.dashboard.chrome import (
     timeline,
 )
 from emulator.dashboard.history import Hit
-from emulator.dashboard.meters import bar, scaled, sparkline, staleness_bar
+from emulator.dashboard.meters import bar, reward_text, scaled, sparkline, staleness_bar
 from emulator.dashboard.state import ClockReading, LaneState, Looking
 from emulator.dashboard.theme import ASCII, Glyphs, Role
 from emulator.dashboard.workers import draw_raster, legend
@@ -86,8 +86,9 @@ def _whole(canvas: Canvas, lanes: Sequence[LaneState], contenders: Sequence[Lane
     lines = 5 if large else 2 if roomy else 1
     meters = 5 if large else 4 if roomy else 3
     lost = any(lost_work(lane) for lane in lanes)
+    learns = any(lane.figures.learning is not None for lane in contenders)
     log_top = height - 1 - lines
-    meters_top = log_top - 1 - roomy - lost - meters
+    meters_top = log_top - 1 - roomy - lost - 2 * learns - meters
     width = canvas.width // len(lanes)
     for i, lane in enumerate(lanes):
         area = Area(i * width, top, width, meters_top - top)
@@ -97,7 +98,10 @@ def _whole(canvas: Canvas, lanes: Sequence[LaneState], contenders: Sequence[Lane
         canvas.put(area.x + 2, top, lane.name[: width - 4], Role.STRONG)
         draw_raster(canvas, area.inside, lane.history)
         _meters(canvas, Area(area.x + 1, meters_top, width - 2, meters), lane)
-        put_words(canvas, area.x + 1, meters_top + meters, lost_work(lane), width - 2)
+        _reward(canvas, Area(area.x + 1, meters_top + meters, width - 2, 1), lane)
+        put_words(canvas, area.x + 1, meters_top + meters + learns, lost_work(lane), width - 2)
+    if learns:
+        _first(canvas, meters_top + meters + 1 + lost, contenders)
     _hit(canvas, log_top - 1, lanes)
     entries = [(lane.name, entry) for lane in lanes for entry in lane.history.log.last(lines)]
     log_lines(canvas, log_top, sorted(entries, key=lambda line: line[1].t)[-lines:])
@@ -190,7 +194,7 @@ def _meters(canvas: Canvas, area: Area, lane: LaneState) -> None:
         f"{lane.figures.depth:,}",
         "",
     )
-    start = x + max(len(name) for name in names) + 6
+    start = _start(area)
     for row, (name, value) in enumerate(zip(names[:rows], values, strict=False), y):
         canvas.put(x, row, name, Role.DIM)
         canvas.right(start - 1, row, value, Role.STRONG)
@@ -203,6 +207,33 @@ def _meters(canvas: Canvas, area: Area, lane: LaneState) -> None:
         sparkline(canvas, start, y + 3, scaled(rates.queue(), 4.0), Role.TEXT)
     if rows > 4:
         sparkline(canvas, start, y + 4, rates.busy(), Role.BUSY)
+
+
+def _start(area: Area) -> int:
+    """Where bars and sparklines begin, behind names and values."""
+    return area.x + max(len(name) for name in (_NAMES if area.width >= 36 else _SHORT_NAMES)) + 6
+
+
+def _reward(canvas: Canvas, area: Area, lane: LaneState) -> None:
+    """What the lane has learned so far."""
+    if lane.figures.learning is None:
+        return
+    start, end = _start(area), area.x + area.width - 1
+    canvas.put(area.x, area.y, "reward", Role.DIM)
+    canvas.right(start - 1, area.y, reward_text(lane), Role.STRONG)
+    sparkline(canvas, start, area.y, lane.history.past.rates(end - start).reward(), Role.LEAD)
+
+
+def _first(canvas: Canvas, y: int, lanes: Sequence[LaneState]) -> None:
+    """Which lane came first to 80 % of the best reward, and when the others did."""
+    lessons = [(lane, lane.figures.learning) for lane in lanes if lane.figures.learning is not None]
+    reached = [(found.reached.t, lane.name) for lane, found in lessons if found.reached is not None]
+    reached.sort(key=lambda arrival: arrival[0])
+    words = [("small model's reward, first to 80%:", Role.DIM)]
+    for t, name in reached:
+        words.append((f"{name} {text.span(t)}", Role.LEAD if t == reached[0][0] else Role.TEXT))
+    words += [(f"{lane.name} not yet", Role.DIM) for lane, found in lessons if found.reached is None]
+    put_words(canvas, 1, y, words, canvas.width - 2)
 
 
 def _hit(canvas: Canvas, y: int, lanes: Sequence[LaneState]) -> None:

@@ -1,7 +1,5 @@
 """The view of one lane: who does what now, how busy, how stale, and how it came there."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from emulator.dashboard import text
@@ -17,7 +15,7 @@ from emulator.dashboard.chrome import (
     put_words,
     timeline,
 )
-from emulator.dashboard.meters import bar, histogram, scaled, sparkline, staleness_bar
+from emulator.dashboard.meters import bar, histogram, reward_text, scaled, sparkline, staleness_bar
 from emulator.dashboard.state import ClockReading, LaneState, Looking
 from emulator.dashboard.theme import Glyphs, Role
 from emulator.dashboard.workers import draw_grid, draw_raster, layout, legend
@@ -113,7 +111,7 @@ def _whole(canvas: Canvas, lane: LaneState, looking: Looking) -> None:
     thick = 2 if large else 1
     lines = 6 if large else 3 if roomy else 2
     log_top = height - 1 - lines
-    spark_top = log_top - _SPARK_ROWS
+    spark_top = log_top - _SPARK_ROWS - (lane.figures.learning is not None)
     panel_top = top + 2 + thick
     _meters(canvas, top, thick, lane)
     verdict(canvas, 2, panel_top - 1, lane)
@@ -172,12 +170,14 @@ def _sparklines(canvas: Canvas, y: int, lane: LaneState) -> None:
     x = 17
     rates = lane.history.past.rates(canvas.width - x - 2)
     busy, queue, stale, trainer = rates.busy(), rates.queue(), rates.staleness(), rates.trainer()
-    lines: Sequence[tuple[str, str, list[float | None], Role]] = (
+    lines: list[tuple[str, str, list[float | None], Role]] = [
         ("queue", f"{lane.figures.depth:,}", scaled(queue, 4.0), Role.TEXT),
         ("workers %", _percent(busy), busy, Role.BUSY),
         ("trainer %", _percent(trainer), trainer, Role.TRAINER),
         ("staleness", text.number(stale[-1] if stale else None), scaled(stale, 2.0), Role.STALE),
-    )
+    ]
+    if lane.figures.learning is not None:
+        lines.append(("reward", reward_text(lane), rates.reward(), Role.LEAD))
     for row, (name, now, values, role) in enumerate(lines, y):
         canvas.put(2, row, name, Role.DIM)
         canvas.right(x - 1, row, now, Role.STRONG)

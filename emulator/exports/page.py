@@ -78,6 +78,7 @@ class _Drawn:
         self.trainer = series.share(("updating", "pushing"), trainer=True)
         self.queue = series.depth()
         self.staleness = _staleness(tracks, series)
+        self.reward = _reward(tracks, series)
         self.marks = [(event.t, injection(event.action)) for event in tracks.injections]
         self.count = tracks.workers
         self.grids = Series(tracks, _TIMELINE_COLUMNS, t_end).timeline(_TIMELINE_ROWS, straggler)
@@ -94,6 +95,19 @@ def _staleness(tracks: Tracks, series: Series) -> list[float | None]:
     for i, (total, n) in enumerate(zip(totals, counts, strict=True)):
         ended = series.starts[i] >= tracks.lane.t_end
         values.append(total / n if n else None if ended or not values else values[-1])
+    return values
+
+
+def _reward(tracks: Tracks, series: Series) -> list[float | None]:
+    """The reward of the policy at the end of each column; None before the first update."""
+    values: list[float | None] = []
+    lessons = iter(tracks.lessons)
+    coming = next(lessons, None)
+    reward: float | None = None
+    for start in series.starts:
+        while coming is not None and coming.t < start + series.width:
+            reward, coming = coming.reward, next(lessons, None)
+        values.append(None if start >= tracks.lane.t_end else reward)
     return values
 
 
@@ -125,6 +139,9 @@ def _lanes(recording: Recording, results: Sequence[dict[str, Any]]) -> Iterator[
             "staleness", one.staleness, t_end, stale, kind="stale", limit=limit, marks=one.marks
         )
         yield _plot("Staleness", f"mean {decimal(told['mean'])}, max {number(told['max'])}", ages)
+        if learning := result.get("learning"):
+            rewards = plots.line("reward", one.reward, t_end, 1.0, kind="busy", marks=one.marks)
+            yield _plot("Reward of the small model", decimal(learning["reward"]), rewards)
         counts = plots.histogram("staleness of trained episodes", told["histogram"], limit)
         yield _plot("Staleness of trained episodes", "versions", counts)
         rows = one.grids.shape[1]
@@ -187,6 +204,10 @@ def _figures(result: dict[str, Any]) -> str:
             ", ".join([f"{episodes['started']:,} started", *(f"{n:,} {name}" for name, n in lost.items())]),
         ),
     ]
+    if learning := result.get("learning"):
+        reached = learning["minutes_to_80"]
+        after = "80% not reached" if reached is None else f"80% after {reached:.1f} min"
+        rows.append(("reward, small model", decimal(learning["reward"]), after))
     cards = "".join(
         f"<div><dt>{name}</dt><dd><b>{value}</b> <small>{escape(detail)}</small></dd></div>"
         for name, value, detail in rows

@@ -138,6 +138,8 @@ class _Process:
         for batch in tracks.batches:
             mean = sum(batch.staleness) / len(batch.staleness)
             yield self._event("C", "staleness", batch.t, None, args={"mean": round(mean, 4)})
+        for learn in tracks.lessons:
+            yield self._event("C", "reward", learn.t, None, args={"reward": round(learn.reward, 4)})
         series = Series(tracks, _POINTS)
         generating = series.share((GENERATING,), trainer=False)
         training = series.share(("updating", "pushing"), trainer=True)

@@ -56,6 +56,7 @@ class Tracks:
         self.depths: list[tuple[float, int]] = [(0.0, 0)]
         """The queue's depth from each moment on, when that had settled."""
         self.injections = [event for event in lane.events if isinstance(event, ev.Inject)]
+        self.lessons = [event for event in lane.events if isinstance(event, ev.Learn)]
         self._open: dict[int, tuple[_Doing, float, float]] = dict.fromkeys(
             (TRAINER, *self.figures.workers), ((WAITING, -1, ""), 0.0, 0.0)
         )

@@ -252,6 +252,6 @@ def _gates(places: _Ints, others: Others) -> _Gates:
 
 
 _WITHIN_STRETCHES = frozenset(
-    {ev.Gated, ev.Update, ev.Updated, ev.Push, ev.Publish, ev.Drop, ev.Stall, ev.Unstall, ev.Inject}
+    {ev.Gated, ev.Update, ev.Updated, ev.Learn, ev.Push, ev.Publish, ev.Drop, ev.Stall, ev.Unstall, ev.Inject}
 )
 """Events that may be folded after the starts and finishes around them."""

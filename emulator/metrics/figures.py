@@ -126,6 +126,8 @@ class Figures(BlockFold):
             result["groups"] = self._group_figures()
         if self._has_environment:
             result["environment"] = self._environment_figures(t)
+        if self.learning is not None:
+            result["learning"] = self.learning.figures()
         return result
 
     def _group_figures(self) -> dict[str, Any]:

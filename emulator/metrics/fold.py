@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from emulator import events as ev
+from emulator.metrics.learning import LearningSums
 from emulator.metrics.records import (
     BLOCKED,
     DOWN,
@@ -78,6 +79,8 @@ class Fold:
         self._finished_in_groups = 0
         self._has_environment = scenario.environment is not None
         self._group_size = scenario.rollout.group_size
+        self.learning: LearningSums | None = None if scenario.learner is None else LearningSums()
+        """What the learner came to; None if there is none."""
 
     # -- the fold ---------------------------------------------------------------------------------
 
@@ -112,6 +115,8 @@ class Fold:
         yield from self._trainer_seconds.values()
         yield from (self._wasted, self._queue_seconds, self._started_durations, self._trained_durations)
         yield from (self._sandbox_seconds, self._weighted, self._sibling_waits)
+        if self.learning is not None:
+            yield from self.learning.sums()
 
     def _enter(self, worker: WorkerRecord, state: str, t: float, cause: str = "") -> None:
         """Let a worker change its state; time in a freeze counts as frozen, whatever the state."""
@@ -383,6 +388,11 @@ class Fold:
         self._push_counts = e.pushes
         self._enter_trainer(WAITING, e.t)
 
+    def _learn(self, e: ev.Learn) -> None:
+        if self.learning is None:  # a learner that the scenario does not tell of
+            self.learning = LearningSums()
+        self.learning.add(e)
+
     def _push(self, e: ev.Push) -> None:
         self._enter_trainer(PUSHING, e.t)
         if e.freezes:
@@ -458,6 +468,7 @@ HANDLERS: Final[dict[type[ev.Event], Callable[[Fold, Any], None]]] = {
     ev.Drop: Fold._drop,
     ev.Update: Fold._update,
     ev.Updated: Fold._updated,
+    ev.Learn: Fold._learn,
     ev.Push: Fold._push,
     ev.Publish: Fold._publish,
     ev.Refresh: Fold._refresh,

@@ -23,6 +23,8 @@ _AXES = {
     "trainer.publish_every": "updates for a publication",
     "strategy.max_staleness": "staleness limit η, versions",
     "strategy.oversample": "oversampling, batches",
+    "learner.difficulty_correlation": "correlation of task and duration",
+    "learner.learning_rate": "learning rate",
     "environment.sandboxes": "sandboxes",
     "environment.failure_probability": "failure probability of an attempt",
     "environment.timeout_seconds": "timeout, s",

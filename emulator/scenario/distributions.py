@@ -372,8 +372,8 @@ class Trace(_Distribution):
 
     def survival(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the share of the file's values above each of `x`, whatever the order."""
-        values = _sorted(self._series)
-        return 1.0 - np.searchsorted(values, x / self.scale, side="right") / len(values)
+        values = _sorted(self._series, self.scale)
+        return 1.0 - np.searchsorted(values, x, side="right") / len(values)
 
     def median(self) -> float:
         """Return the median of the file's values."""
@@ -381,8 +381,9 @@ class Trace(_Distribution):
 
 
 @lru_cache(maxsize=8)
-def _sorted(series: Series) -> NDArray[np.float64]:
-    return np.sort(series.values)
+def _sorted(series: Series, scale: float) -> NDArray[np.float64]:
+    """The values as drawn: a value divided by the scale might miss the one that it was made of."""
+    return np.sort(series.values) * scale
 
 
 def _cycle(values: NDArray[np.float64], rng: np.random.Generator | None) -> Sampler:

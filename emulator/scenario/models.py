@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from emulator.scenario import rules
 from emulator.scenario.distributions import Constant, Distribution
+from emulator.scenario.learner import Learner
 from emulator.scenario.strategies import Strategy
 from emulator.scenario.timeline import Event
 from emulator.scenario.values import MAX_WORKERS, Number, Part, Seconds, Speed, Text, Whole, misfit
@@ -96,6 +97,8 @@ class Lane(Part):
     """Another strategy, or other options of the same."""
     environment: Environment | None = None
     """Changes to the environment."""
+    learner: Learner | None = None
+    """Changes to the learner."""
     events: Events | None = None
     """Another timeline."""
 
@@ -107,7 +110,7 @@ class Lane(Part):
 
     @model_validator(mode="after")
     def _needed(self) -> "Lane":
-        # Like everywhere, an empty section is not "unchanged"; only an environment can be taken away.
+        # Like everywhere, an empty section is not "unchanged"; only an environment and a learner can go.
         for name in ("description", "rollout", "trainer", "strategy", "events"):
             if name in self.model_fields_set and getattr(self, name) is None:
                 raise misfit("a value, or no such key", "nothing", key=name)
@@ -144,6 +147,8 @@ class Scenario(Part):
     """How workers and trainer wait for each other."""
     environment: Environment | None = None
     """The sandboxes episodes run in, and how they fail; absent means neither waits nor failures."""
+    learner: Learner | None = None
+    """A policy that learns from the trained episodes; absent means that nothing is learned."""
     events: Events = ()
     """What happens to the system, and when."""
     lanes: Annotated[tuple[Lane, ...], Field(max_length=MAX_LANES)] = ()

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 MAX_ROUND = 10_000_000
 """The most episodes that a round may issue."""
 
+MAX_DECISIONS = 10_000_000
+"""The most decisions that a learner may get in a batch; they take about 100 bytes each."""
+
+MAX_CHOICES = 65_536
+"""The most contexts times actions of a learner; each version in use has tables of them, 2 MB at most."""
+
 Path = tuple[str | int, ...]
 
 
@@ -62,6 +68,7 @@ def _own_violations(scenario: "Scenario") -> Iterator[Violation]:
     if isinstance(scenario.strategy, Asynchronous):
         yield from _asynchronous(scenario, scenario.strategy)
     yield from _environment(scenario)
+    yield from _learner(scenario)
     yield from _timeline(scenario)
 
 
@@ -126,6 +133,20 @@ def _asynchronous(scenario: "Scenario", strategy: Asynchronous) -> Iterator[Viol
         allowed = "0 with weights: next_episode; it belongs to weights: in_flight"
         found = plain(strategy.refresh_overhead)
         yield Violation(("strategy", "refresh_overhead"), found, allowed, (("strategy", "weights"),))
+
+
+def _learner(scenario: "Scenario") -> Iterator[Violation]:
+    learner, batch = scenario.learner, scenario.trainer.batch_size
+    if learner is not None and batch * learner.steps > MAX_DECISIONS:
+        most = MAX_DECISIONS // batch
+        allowed = f"at most {MAX_DECISIONS} decisions in a batch: with trainer.batch_size ({batch}) "
+        allowed += f"at most {most}" if most else "none, so a smaller batch"
+        yield Violation(("learner", "steps"), str(learner.steps), allowed, (BATCH,))
+    if learner is not None and learner.contexts * learner.actions > MAX_CHOICES:
+        most = MAX_CHOICES // learner.actions
+        allowed = f"at most {most} with {learner.actions} actions, since every version in use has all of them"
+        others = (("learner", "actions"),)
+        yield Violation(("learner", "contexts"), str(learner.contexts), allowed, others)
 
 
 def _environment(scenario: "Scenario") -> Iterator[Violation]:

@@ -123,6 +123,8 @@ def _figures(lines: Sequence[Mapping[str, Any]], sign: str) -> dict[str, list[st
             f"{_tenth(line['staleness.p95.mean'])}/{_tenth(line['staleness.max.mean'])}" for line in lines
         ],
         "bias": [_measured(line, "episode_seconds.length_bias", decimal, sign) for line in lines],
+        "reward": [_measured(line, "learning.reward", decimal, sign) for line in lines],
+        "min to 80%": [_measured(line, "learning.minutes_to_80", _tenth, sign) for line in lines],
         "failed": [f"{line['failed']}/{line['runs']}" if line["failed"] else "" for line in lines],
     }
     return {name: cells for name, cells in columns.items() if not set(cells) <= {"-", "-/-", ""}}
@@ -148,7 +150,7 @@ def _width(columns: Mapping[str, Sequence[str]]) -> int:
 
 
 def _measured(line: Mapping[str, Any], figure: str, text: Any, sign: str) -> str:
-    mean, low = line[f"{figure}.mean"], line[f"{figure}.low"]
+    mean, low = line.get(f"{figure}.mean"), line.get(f"{figure}.low")
     if mean is None or low is None:
         return str(text(mean))
     half = str(text(mean - low))

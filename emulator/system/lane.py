@@ -12,11 +12,13 @@ from emulator import events as ev
 from emulator.clock import EmulatedLoop, Phase
 from emulator.errors import DeadlockError, EndlessInstantError
 from emulator.journal import Journal
+from emulator.learner import Learner
 from emulator.randomness import Draws, Streams
 from emulator.scenario import Scenario
 from emulator.system.book import Book
 from emulator.system.deadlock import explain
 from emulator.system.episodes import Source
+from emulator.system.learning import Learning, LearningSource
 from emulator.system.policy import PolicyStore
 from emulator.system.queue import EpisodeQueue, LoneEpisodeQueue
 from emulator.system.sandboxes import SandboxPool
@@ -35,9 +37,11 @@ NO_TIME = 1e-6
 
 
 class Lane:
-    """The system of one scenario on a loop."""
+    """The system of one scenario on a loop, with what learns in it, if anything does."""
 
-    def __init__(self, scenario: Scenario, loop: EmulatedLoop, journal: Journal) -> None:
+    def __init__(
+        self, scenario: Scenario, loop: EmulatedLoop, journal: Journal, learner: Learner | None = None
+    ) -> None:
         rollout, trainer = scenario.rollout, scenario.trainer
         streams = Streams(scenario.seed)
         self.scenario = scenario
@@ -55,14 +59,17 @@ class Lane:
             and self.strategy.admits_all
             and self.strategy.refresh_overhead == 0
             and not self.strategy.freezes_for_push
+            and learner is None  # which asks its episodes what generated them
         )
         """Whether nothing can come between the finish of an episode and the start of its worker's next."""
         self.queue = (LoneEpisodeQueue if self.alone else EpisodeQueue)(rollout.queue_capacity or 0)
         self.sandboxes = SandboxPool(self.environment.sandboxes if self.environment else None)
         durations = Draws(rollout.episode_seconds.sampler(streams.durations))
-        self.book = Book(self, Source(durations.next, rollout.group_size, rollout.group_redundancy))
+        source = Source if learner is None else LearningSource
+        self.book = Book(self, source(durations.next, rollout.group_size, rollout.group_redundancy))
         self.workforce = Workforce(self, streams)
         self.policy = PolicyStore(self)
+        self.learning = None if learner is None else Learning(self, learner)
         self.trainer = Trainer(self, Draws(trainer.update_seconds.sampler(streams.updates)).next)
         self.timeline = Timeline(self)
         self._ended: asyncio.Future[None] = loop.create_future()
@@ -136,6 +143,11 @@ class Lane:
         """Let an event out."""
         self.journal.write(event)
         self.watch_instant(event)
+
+    def emit_uncounted(self, event: ev.Event) -> None:
+        """Let an event out that has no part in the limit of an instant."""
+        self.journal.write(event)
+        self._events_before_instant += 1
 
     def watch_instant(self, event: ev.Event) -> None:
         """See to it that time passes; `event` is what has just been let out."""

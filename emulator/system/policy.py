@@ -28,6 +28,8 @@ class PolicyStore:
         accounts = self._lane.book.accounts
         accounts.version += 1
         self._lane.emit(ev.Publish(self._lane.now, accounts.version))
+        if self._lane.learning is not None:
+            self._lane.learning.publish(accounts.version)
         workforce = self._lane.workforce
         if workforce.frozen:
             workforce.frozen = False

@@ -49,6 +49,11 @@ class EpisodeQueue(asyncio.Queue[Episode]):
         self._complete.pop(episode.group.number, None)
         return episode
 
+    @property
+    def episodes(self) -> Iterable[Episode]:
+        """What is in it, in no order that is told."""
+        return self._queue.values()
+
     def take_batch(self, groups: int) -> list[int]:
         """Take the first complete groups, to be trained; returns the numbers of their episodes."""
         first = list(islice(self.complete.values(), groups))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from emulator import events as ev
@@ -58,6 +59,8 @@ class Trainer:
         """Take a batch out of the queue and begin the update on it."""
         lane = self._lane
         self.free = False
+        if lane.learning is not None:
+            lane.learning.take(islice(lane.queue.complete.values(), lane.strategy.batch_groups))
         episodes = lane.queue.take_batch(lane.strategy.batch_groups)
         lane.book.accounts.trained += len(episodes)
         lane.emit(ev.Update(lane.now, self._update, episodes))
@@ -77,6 +80,8 @@ class Trainer:
             publishes = (self._update + 1) % self._publish_every == 0
             pushes = publishes and self._push_seconds > 0
             self._lane.emit(ev.Updated(self._lane.now, self._update, pushes))
+            if self._lane.learning is not None:
+                self._lane.learning.update(self._update)
             self._update += 1
             while self.stalled or not self._lane.strategy.may_publish():
                 await self._wait_for_poke()

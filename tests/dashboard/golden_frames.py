@@ -55,6 +55,13 @@ def race(lanes: int = 2) -> list[LaneState]:
     return fold(scenario.lane_scenarios(), 1000)
 
 
+@cache
+def learning(lanes: int = 0) -> list[LaneState]:
+    """Lanes that learn, or a run that does, as they stand after 1000 seconds."""
+    scenario = long_tail(64, 1800, learner={"learning_rate": 80}, lanes=LANES[-lanes:] if lanes else [])
+    return fold(scenario.lane_scenarios() or [scenario], 1000)
+
+
 def frame(
     lanes: Sequence[LaneState],
     size: tuple[int, int],
@@ -73,6 +80,8 @@ def frames() -> Iterator[tuple[str, Callable[[], Canvas]]]:
         yield f"raster-{at}", lambda size=size: frame(race(), size, Looking(zoom=0, raster=True))
         yield f"race-{at}", lambda size=size: frame(race(), size)
         yield f"lanes-4-{at}", lambda size=size: frame(race(4), size)
+        yield f"learning-run-{at}", lambda size=size: frame(learning(), size)
+        yield f"learning-race-{at}", lambda size=size: frame(learning(4), size)
     medium = (100, 30)
     yield "race-60x12", lambda: frame(race(), (60, 12))
     yield "run-60x12", lambda: frame(run(), (60, 12))

@@ -91,6 +91,11 @@ def _cases() -> Iterator[tuple[str, list[Run]]]:
     yield "race", emulator.race(stragglers, speed="max")
     yield "race-of-4", emulator.race(emulator.load_scenario("starved"), speed="max")
     yield "race-of-8", emulator.race(emulator.load_scenario("tradeoff"), speed="max")
+    learning = emulator.load_scenario("learning")
+    yield "run-learning", [emulator.run(learning, speed="max")]
+    yield "race-learning", emulator.race(learning, speed="max")
+    tradeoff = emulator.load_scenario("tradeoff", overrides=["learner={}", "lanes.0.learner=null"])
+    yield "race-of-8-learning", emulator.race(tradeoff, speed="max")
     yield "race-even", emulator.race(emulator.load_scenario("trainer-bound"), speed="max")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "case.yaml"

@@ -86,7 +86,7 @@ lanes:
 """,
     )
     seconds = "allowed: seconds above 0, up to 1000000000, or a text like 90s, 20m or 1h30m"
-    lane = "name, description, rollout, trainer, strategy, environment, events"
+    lane = "name, description, rollout, trainer, strategy, environment, learner, events"
     actions = "straggler, slow, crash, stall_trainer, add_workers, remove_workers"
     assert mistakes(path) == [
         "x.yaml:1:7: seed: found -1; allowed: a whole number from 0 to 18446744073709551615",

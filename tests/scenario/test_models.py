@@ -76,6 +76,7 @@ def test_the_resolved_form_fills_in_every_default():
             "weight_sync": "background",
         },
         "environment": None,
+        "learner": None,
         "events": [],
         "lanes": [],
     }
@@ -144,6 +145,22 @@ def test_lanes_merge_over_the_scenario_and_a_kind_replaces_the_whole():
     assert (constant.rollout.workers, constant.description, constant.events) == (3, "Short.", base.events)
 
 
+def test_a_lane_changes_the_learner_or_takes_it_away():
+    base = scenario(
+        learner={"steps": 8, "loss": "vtrace"},
+        lanes=[
+            {"name": "as it is"},
+            {"name": "ppo", "learner": {"loss": "ppo"}},
+            {"name": "none", "learner": None},
+        ],
+    )
+    same, ppo, none = base.lane_scenarios()
+    assert same.learner == base.learner
+    assert ppo.learner is not None
+    assert (ppo.learner.steps, ppo.learner.loss) == (8, "ppo")
+    assert none.learner is None
+
+
 def test_lanes_merge_over_parts_made_in_python():
     base = scenario()
     lane = {"name": "few", "rollout": {"workers": 2}}
@@ -208,6 +225,21 @@ def test_lanes_merge_over_parts_made_in_python():
             "no attempt would ever begin",
         ),
         (
+            {"learner": {"steps": 1000}, "trainer": {"batch_size": 10_001}},
+            "learner.steps: found 1000; allowed: at most 10000000 decisions in a batch: with "
+            "trainer.batch_size (10001) at most 999",
+        ),
+        (
+            {"learner": {"contexts": 4096, "actions": 20}},
+            "learner.contexts: found 4096; allowed: at most 3276 with 20 actions, since every version in use "
+            "has all of them",
+        ),
+        (
+            {"learner": {}, "trainer": {"batch_size": 10_000_000}},
+            "learner.steps: found 32; allowed: at most 10000000 decisions in a batch: with "
+            "trainer.batch_size (10000000) at most 1",
+        ),
+        (
             {"events": [{"at": "2h", "add_workers": {"count": 1}}]},
             "events.0.at: found 7200 s; allowed: from 0 to the duration, 3600 s",
         ),
@@ -265,6 +297,8 @@ def test_a_rule_broken_by_the_scenario_is_not_told_again_for_each_lane():
             ]
         },
         {"rollout": {"queue_capacity": 8, "workers": 1_000_000}, "seed": 2**64 - 1},
+        {"learner": {"steps": 1000}, "trainer": {"batch_size": 10_000}},
+        {"learner": {"contexts": 4096, "actions": 16}},
     ],
 )
 def test_what_lies_just_inside_the_rules_is_allowed(changes: dict[str, Any]):

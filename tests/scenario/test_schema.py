@@ -53,6 +53,7 @@ def test_what_the_loader_accepts_the_schema_accepts(document: dict[str, Any]):
             ]
         },
         {"lanes": [{"name": "a", "environment": {"retries": 2}}, {"name": "b", "environment": None}]},
+        {"learner": {"loss": "vtrace"}, "lanes": [{"name": "a", "learner": {"steps": 2}}]},
         {"events": [{"at": "20m", "slow": {"workers": [1, 2], "factor": 5, "for": "10m"}}]},
     ],
 )
@@ -75,6 +76,7 @@ def test_short_forms_and_changes_of_lanes_are_accepted_by_both(changes: dict[str
         {"rollout": {"workers": 8, "episode_seconds": {"kind": "gama", "mean": 3, "shape": 1}}},
         {"strategy": {"kind": "synchronous", "max_staleness": 1}},
         {"environment": {"failure_probability": 1}},
+        {"learner": {"loss": "trpo"}},
         {"events": [{"at": 1}]},
         {"events": [{"at": 1, "stall_trainer": {"for": 1}, "add_workers": {"count": 1}}]},
         {"events": [{"at": 1, "stall_trainer": {"for_seconds": 1}}]},

@@ -1,0 +1,149 @@
+"""What a lane with a learner has besides: which versions made what of an episode, and what is learned of it.
+
+Lanes without a learner use none of it, and pay nothing for it.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from emulator import events as ev
+from emulator.errors import LearnerError
+from emulator.learner import Learner, Rank, Trajectory, TrajectoryGroup
+from emulator.system.episodes import AnyGroup, Episode, Group, GroupedEpisode, LoneEpisode, Source
+
+if TYPE_CHECKING:
+    from emulator.system.lane import Lane
+
+_EPISODES_A_VERSION = 1024
+"""For so many episodes that wait, old versions are kept a publication longer, to save looking."""
+
+
+class _Portioned(Episode):
+    """An episode that keeps which versions generated it, and for how many seconds each, in order of time."""
+
+    portions: tuple[tuple[int, float], ...] = ()
+
+    def stop_generating(self, now: float) -> None:
+        self._add_portion(now)
+        super().stop_generating(now)
+
+    def finish(self, now: float) -> None:
+        super().finish(now)
+        self._add_portion(now)
+        if not self.portions:
+            self.portions = ((self.oldest_version(), 0.0),)
+
+    def forget_progress(self) -> None:
+        super().forget_progress()
+        self.portions = ()
+
+    def _add_portion(self, now: float) -> None:
+        if now > self.generating_since:
+            self.portions += ((self.version, now - self.generating_since),)
+
+    @property
+    def taken_under(self) -> int:
+        """The version it was taken under: no older one has any part in it."""
+        return self.version if self._taken_under is None else self._taken_under
+
+
+class LearningLoneEpisode(_Portioned, LoneEpisode):
+    """One without siblings."""
+
+
+class LearningGroupedEpisode(_Portioned, GroupedEpisode):
+    """One that has siblings; `durations` are those of the first members, as many as the group needs.
+
+    All members share the list. It has those of lost members too.
+    """
+
+    durations: list[float]
+
+
+class LearningSource(Source):
+    """A source of such episodes: each takes the place of the one that any source makes."""
+
+    def __init__(self, next_duration: Callable[[], float], group_size: int, redundancy: int) -> None:
+        super().__init__(next_duration, group_size, redundancy)
+        self._durations: dict[int, list[float]] = {}
+
+    def start_alone(self, version: int) -> LoneEpisode:
+        """The next episode, where episodes have no groups."""
+        made = super().start_alone(version)
+        episode = LearningLoneEpisode()
+        for name in LoneEpisode.__slots__:
+            setattr(episode, name, getattr(made, name))
+        return episode
+
+    def close(self, group: AnyGroup) -> None:
+        """Start no more members of the group."""
+        super().close(group)
+        self._durations.pop(group.number, None)
+
+    def _start(self, group: Group, version: int) -> Episode:
+        made = super()._start(group, version)
+        episode = LearningGroupedEpisode(made.number, group, made.duration, made.factor, version)
+        group.members[-1] = episode
+        episode.durations = self._durations.setdefault(group.number, [])
+        if len(episode.durations) < group.size:
+            episode.durations.append(made.duration)
+        if group.started == group.planned:
+            del self._durations[group.number]
+        return episode
+
+
+class Learning:
+    """Tells the learner of one lane what it needs to know, and the journal what it makes of that."""
+
+    def __init__(self, lane: "Lane", learner: Learner) -> None:
+        self._lane = lane
+        self._learner = learner
+        self._durations = lane.scenario.rollout.episode_seconds
+        self._batch: list[TrajectoryGroup] = []
+        self._next_retirement = 0
+
+    def take(self, groups: Iterable[AnyGroup]) -> None:
+        """A batch is about to be taken: complete groups, as the update will have them."""
+        self._batch = [self._trajectories(group) for group in groups]
+
+    def update(self, update: int) -> None:
+        """The update on that batch is computed; LearnerError for figures that are no finite numbers."""
+        batch, self._batch = self._batch, []
+        event = ev.Learn(self._lane.now, update, *map(float, self._learner.update(batch)))
+        if not all(map(math.isfinite, event)):
+            raise LearnerError(self._lane.now, ev.encode(event))
+        self._lane.emit_uncounted(event)
+
+    def publish(self, version: int) -> None:
+        """A version is published; those that no episode has any part of are forgotten, sooner or later."""
+        self._learner.publish(version)
+        if version < self._next_retirement:
+            return
+        versions = [cast(_Portioned, episode).taken_under for episode in self._untrained()]
+        self._learner.retire(min(versions, default=version))
+        self._next_retirement = version + 1 + len(versions) // _EPISODES_A_VERSION
+
+    def _untrained(self) -> Iterable[Episode]:
+        """The episodes that can still be trained: they run, are held, paused or queued."""
+        workers = self._lane.workforce.workers.values()
+        at_workers = (e for worker in workers for e in (worker.episode, worker.held) if e is not None)
+        return chain(at_workers, self._lane.book.paused.values(), self._lane.queue.episodes)
+
+    def _trajectories(self, group: AnyGroup) -> TrajectoryGroup:
+        if isinstance(group, LoneEpisode):
+            durations = [group.duration]
+        else:
+            durations = cast(LearningGroupedEpisode, group.finished[0]).durations
+        members = [Trajectory(e.number, cast(_Portioned, e).portions) for e in group.finished]
+        return TrajectoryGroup(group.number, self._ranks(durations), members)
+
+    def _ranks(self, durations: list[float]) -> list[Rank]:
+        # One group at a time: what a function of numpy gives may depend on the length of its argument, and an
+        # episode has the same rank whatever else is in its batch.
+        drawn = np.array(durations)
+        below, upto = self._durations.cdf(np.array([np.nextafter(drawn, -np.inf), drawn])).tolist()
+        return list(zip(below, upto, strict=True))
