@@ -47,6 +47,12 @@ class Block:
     def __len__(self) -> int:
         return len(self.rows) + len(self.others)
 
+    def times(self) -> list[float]:
+        """The times of the events, in order."""
+        places, others = [place for place, _ in self.others], [event.t for _, event in self.others]
+        times: list[float] = np.insert(self.rows[:, 0], places, others).tolist()
+        return times
+
     @cached_property
     def events(self) -> list[ev.Event]:
         """The events, in order; kept with the block, once made."""

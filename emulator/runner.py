@@ -40,8 +40,8 @@ SCHEMA = 1
 EventSink = Callable[[Sequence[Event]], None]
 """Takes the next events of a lane, in order."""
 
-LineSink = Callable[[Sequence[Event], bytes], None]
-"""Takes the next events of a lane, in order, and their lines in the trace, each with its newline."""
+LineSink = Callable[[Block, bytes], None]
+"""Takes the next events of a lane, and their lines in the trace, each with its newline."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class LaneView:
         if self._line_sink is None:
             self._trace.add_block(block)
         else:
-            self._line_sink(block.events, self._trace.add(block.events))
+            self._line_sink(block, self._trace.add_lines(block))
         if self._kept is not None:
             self._kept.append(block)
         for sink in self._sinks:

@@ -1,7 +1,9 @@
 """The journal: what is written into it comes out in blocks, event for event."""
 
+import emulator
 from emulator import events as ev
 from emulator.journal import ROW, TWO_ROWS, Block, Journal
+from emulator.trace import lines_of
 
 
 def written() -> tuple[Journal, list[Block]]:
@@ -84,3 +86,21 @@ def test_a_closed_journal_passes_nothing_on() -> None:
     journal.write(ev.Stall(1.0))
     journal.pass_on()
     assert blocks == []
+
+
+def test_a_block_tells_its_times_and_lines_without_its_events_being_made() -> None:
+    run = emulator.run(emulator.load_scenario("stragglers"), speed="max", keep_events=True)
+    journal, blocks = written()
+    for event in run.events:
+        if isinstance(event, ev.Start):
+            journal.rows += ROW(event.t, event.worker, event.duration)
+        elif isinstance(event, ev.Finish):
+            journal.rows += ROW(event.t, event.worker, -1 - event.episode)
+        else:
+            journal.write(event)
+        journal.pass_on_if_long()
+    journal.pass_on()
+    assert len(blocks) > 2
+    for block in blocks:
+        assert block.times() == [event.t for event in block.events]
+        assert lines_of(block).decode() == "".join(ev.encode(event) + "\n" for event in block.events)

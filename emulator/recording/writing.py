@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from emulator.errors import RecordingError
-from emulator.events import Event
+from emulator.journal import Block
 from emulator.recording.form import END, SCHEMA, SUFFIXES, complaint, has_suffix, is_recording
 from emulator.runner import LineSink, Run, Session, ticks
 from emulator.scenario import Scenario
@@ -49,7 +49,7 @@ class Recorder:
         self._names = lanes
         self._session: Session | None = None
         self._gathering = False
-        self._pending: list[list[tuple[Sequence[Event], bytes]]] = [[] for _ in lanes or [""]]
+        self._pending: list[list[tuple[Block, bytes]]] = [[] for _ in lanes or [""]]
         self._tails = [f',"lane":{json.dumps(name)}}}\n'.encode() for name in lanes or ()]
         self.line_sinks: list[LineSink] = (
             [self._write_lines] if lanes is None else [partial(self._take, n) for n in range(len(lanes))]
@@ -100,9 +100,9 @@ class Recorder:
 
     # -- events, in order ---------------------------------------------------------------------------
 
-    def _take(self, lane: int, events: Sequence[Event], lines: bytes) -> None:
+    def _take(self, lane: int, block: Block, lines: bytes) -> None:
         """A lane of a race hands over a block; the others stand at the same time."""
-        self._pending[lane].append((events, lines))
+        self._pending[lane].append((block, lines))
         if not self._gathering:
             self._gather()
 
@@ -116,16 +116,14 @@ class Recorder:
         self._gathering = False
         rows: list[tuple[float, bytes]] = []
         for blocks, tail in zip(self._pending, self._tails, strict=False):
-            for events, lines in blocks:
-                rows += [
-                    (event.t, line[:-1] + tail)
-                    for event, line in zip(events, lines.splitlines(), strict=True)
-                ]
+            for block, lines in blocks:
+                times = block.times()
+                rows += [(t, line[:-1] + tail) for t, line in zip(times, lines.splitlines(), strict=True)]
             blocks.clear()
         rows.sort(key=_when)  # it keeps the order of a lane, and what is sorted in parts it sorts fast
         self._write(b"".join([line for _, line in rows]))
 
-    def _write_lines(self, events: Sequence[Event], lines: bytes) -> None:
+    def _write_lines(self, block: Block, lines: bytes) -> None:
         self._write(lines)
 
     # -- the file -----------------------------------------------------------------------------------

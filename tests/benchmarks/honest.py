@@ -4,9 +4,14 @@ The reference model is watched on a pseudo-terminal at ten frames a second, at h
 it achieves less than 98 % of what it was asked for. Then what a person waits for: help, and the first frame.
 """
 
+import fcntl
+import os
+import pty
 import statistics
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 from emulator.dashboard.live import Dashboard, Options
@@ -49,6 +54,26 @@ def median_seconds(*arguments: str, rounds: int = 5) -> float:
     return statistics.median(taken)
 
 
+def first_frame_seconds(rounds: int = 5) -> float:
+    """Wall seconds from the start of ``emulator run`` on a terminal to its first whole frame."""
+    taken = []
+    for _ in range(rounds):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        begun = time.perf_counter()
+        command = [sys.executable, "-m", "emulator", "run", "stragglers"]
+        environment = {**os.environ, "TERM": "xterm-256color"}
+        with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as run:
+            os.close(theirs)
+            seen = b""
+            while b"policy v0" not in seen:
+                seen += os.read(ours, 65536)
+            taken.append(time.perf_counter() - begun)
+            run.kill()
+        os.close(ours)
+    return statistics.median(taken)
+
+
 def main() -> None:
     """Print the honest top speeds, and how long one waits."""
     for workers, speeds in SPEEDS.items():
@@ -60,6 +85,7 @@ def main() -> None:
                 break
             top = speed
         print(f"{workers:,} workers: honest up to {top:,}x (wanted: {WANTED[workers]:,}x)\n", flush=True)
+    print(f"emulator run to its first frame: {first_frame_seconds():.2f} s")
     print(f"emulator --help: {median_seconds('--help'):.2f} s")
     hour = median_seconds("run", "stragglers", "--speed", "max", "--json", "--quiet")
     print(f"an hour of 64 workers, --speed max --json: {hour:.2f} s")
