@@ -89,13 +89,13 @@ class DeadlockError(RunError):
 
 
 class LearnerError(RunError):
-    """A learner gave figures that are no finite numbers: `t` is when, in emulated seconds."""
+    """A learner raised something, or gave figures that are none: `t` is when, in emulated seconds."""
 
     def __init__(self, t: float, told: str) -> None:
         self.t = t
         super().__init__(
-            f"the learner gave figures at {t:g} s that are not all finite numbers: {told}; "
-            "an update must return finite ones, perhaps by a smaller learning_rate"
+            f"the learner failed at {t:g} s: {told}; an update returns LearningFigures of finite numbers, "
+            "for which the learning_rate may have to be smaller"
         )
 
 

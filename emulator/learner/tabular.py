@@ -1,7 +1,7 @@
 """The built-in learner: a tabular softmax policy on a contextual bandit, updated for real."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -65,33 +65,32 @@ class TabularLearner(Learner):
         """Keep the present policy as `version`."""
         self._versions[version] = self.policy
 
-    def retire(self, oldest: int) -> None:
-        """Forget the versions below `oldest`."""
-        self._versions = {v: policy for v, policy in self._versions.items() if v >= oldest}
+    def retire(self, needed: Collection[int]) -> None:
+        """Forget all versions but the `needed` ones."""
+        self._versions = {v: policy for v, policy in self._versions.items() if v in needed}
 
     def update(self, batch: Sequence[TrajectoryGroup]) -> LearningFigures:
         """Take `epochs` gradient steps on a batch; KeyError for a version that is not kept."""
         decisions = self.sample(batch)
         n = len(decisions.cells)
         began_with = self.policy
-        first_ratios = _ratios(began_with, decisions)
+        first_ratios = np.exp(first_logs := _log_ratios(began_with, decisions))
         cut = 0
         for epoch in range(self._settings.epochs):
-            ratios = _ratios(self.policy, decisions) if epoch else first_ratios
+            ratios = np.exp(_log_ratios(self.policy, decisions)) if epoch else first_ratios
             weighed = self._loss(ratios, decisions.advantages)
             ascent = self.policy.gradient(decisions.cells, weighed.weights * decisions.advantages)
             self.policy = Policy(self.policy.logits + self._settings.learning_rate / n * ascent)
             cut += int(np.count_nonzero(weighed.cut))
         rewards = self.expected_rewards()
-        total = float(first_ratios.sum())
         return LearningFigures(
             reward=float(rewards.mean()),
             reward_slowest=float(rewards[-math.ceil(len(rewards) / 10) :].mean()),
             clip_fraction=cut / (n * self._settings.epochs),
-            ratio_mean=total / n,
+            ratio_mean=float(first_ratios.sum()) / n,
             ratio_min=float(first_ratios.min()),
             ratio_max=float(first_ratios.max()),
-            effective_sample_size=total**2 / (n * float(np.square(first_ratios).sum())),
+            effective_sample_size=_effective_sample_size(first_logs),
             kl=_kl(decisions, began_with),
         )
 
@@ -158,11 +157,19 @@ def _stretches(trajectory: Trajectory, steps: int) -> Iterator[tuple[int, int, i
             begin = end
 
 
-def _ratios(policy: Policy, decisions: Decisions) -> Values:
-    return np.exp(policy.log_probabilities.ravel()[decisions.cells] - decisions.log_behaviour)
+def _log_ratios(policy: Policy, decisions: Decisions) -> Values:
+    return policy.log_probabilities.ravel()[decisions.cells] - decisions.log_behaviour
+
+
+def _effective_sample_size(log_ratios: Values) -> float:
+    """It does not depend on a factor common to all ratios, and the largest may be too small for a float."""
+    ratios = np.exp(log_ratios - log_ratios.max())
+    share = float(ratios.sum()) ** 2 / (len(ratios) * float(np.square(ratios).sum()))
+    return min(share, 1.0)  # which rounding may exceed
 
 
 def _kl(decisions: Decisions, policy: Policy) -> float:
     logs = decisions.behaviours
     each = (np.exp(logs) * (logs - policy.log_probabilities[decisions.contexts])).sum(axis=1)
-    return float((each * decisions.lengths).sum() / decisions.lengths.sum())
+    # It is never below 0, but for rounding.
+    return max(float((each * decisions.lengths).sum() / decisions.lengths.sum()), 0.0)

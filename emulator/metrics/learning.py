@@ -22,6 +22,7 @@ class LearningSums:
         self.reached: Learn | None = None
         self._first: Learn | None = None
         self._count = 0
+        self._ratio_min: float | None = None
         self._ratio_max: float | None = None
         self._totals = {name: ExactSum() for name in _MEANS}
 
@@ -32,6 +33,9 @@ class LearningSums:
         self.last = event
         if self.reached is None and event.reward >= _TARGET:
             self.reached = event
+        self._ratio_min = min(
+            event.ratio_min, event.ratio_min if self._ratio_min is None else self._ratio_min
+        )
         self._ratio_max = max(event.ratio_max, self._ratio_max or event.ratio_max)
         for name, total in self._totals.items():
             total.add(getattr(event, name))
@@ -49,7 +53,8 @@ class LearningSums:
         tenth of the tasks with the longest episodes, and ``best_reward`` the best there is. How far batches
         were off the policy that they update: ``clip_fraction`` (share of decisions whose ratio the loss clips
         or truncates), ``ratio_mean`` (1 on policy), ``effective_sample_size`` (share of a batch, 1 on policy)
-        and ``kl`` (nats a decision, 0 on policy) are means over the updates, ``ratio_max`` the largest ratio.
+        and ``kl`` (nats a decision, 0 on policy) are means over the updates, ``ratio_min`` and
+        ``ratio_max`` the extreme ratios. An update counts here as soon as it is computed, before its push.
         """
         first, last, reached = self._first, self.last, self.reached
         return {
@@ -61,5 +66,6 @@ class LearningSums:
             "updates_to_80": None if reached is None else reached.update + 1,
             "minutes_to_80": None if reached is None else reached.t / 60,
             **{name: ratio(total.value(), self._count) for name, total in self._totals.items()},
+            "ratio_min": self._ratio_min,
             "ratio_max": self._ratio_max,
         }

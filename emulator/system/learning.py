@@ -4,7 +4,8 @@ Lanes without a learner use none of it, and pay nothing for it.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from emulator import events as ev
 from emulator.errors import LearnerError
-from emulator.learner import Learner, Rank, Trajectory, TrajectoryGroup
+from emulator.learner import Learner, LearningFigures, Rank, Trajectory, TrajectoryGroup
 from emulator.system.episodes import AnyGroup, Episode, Group, GroupedEpisode, LoneEpisode, Source
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ class _Portioned(Episode):
         if now > self.generating_since:
             self.portions += ((self.version, now - self.generating_since),)
 
-    @property
-    def taken_under(self) -> int:
-        """The version it was taken under: no older one has any part in it."""
-        return self.version if self._taken_under is None else self._taken_under
+    def versions(self) -> set[int]:
+        """The versions that have a part in it, or may get one."""
+        taken_under = self.version if self._taken_under is None else self._taken_under
+        return {taken_under, self.version, *(version for version, _ in self.portions)}
 
 
 class LearningLoneEpisode(_Portioned, LoneEpisode):
@@ -113,19 +114,32 @@ class Learning:
     def update(self, update: int) -> None:
         """The update on that batch is computed; LearnerError for figures that are no finite numbers."""
         batch, self._batch = self._batch, []
-        event = ev.Learn(self._lane.now, update, *map(float, self._learner.update(batch)))
-        if not all(map(math.isfinite, event)):
-            raise LearnerError(self._lane.now, ev.encode(event))
-        self._lane.emit_uncounted(event)
+        with self._blamed(f"update {update}"):
+            figures = [float(figure) for figure in LearningFigures(*self._learner.update(batch))]
+        if not all(map(math.isfinite, figures)):
+            told = ", ".join(f"{n} {f!r}" for n, f in zip(LearningFigures._fields, figures, strict=True))
+            raise LearnerError(self._lane.now, f"update {update} came to {told}, which must all be finite")
+        self._lane.emit_uncounted(ev.Learn(self._lane.now, update, *figures))
+
+    @contextmanager
+    def _blamed(self, what: str) -> Iterator[None]:
+        """Whatever a learner raises ends its lane, and no other."""
+        try:
+            yield
+        except Exception as error:
+            raise LearnerError(self._lane.now, f"{what} raised {type(error).__name__}: {error}") from error
 
     def publish(self, version: int) -> None:
         """A version is published; those that no episode has any part of are forgotten, sooner or later."""
-        self._learner.publish(version)
+        with self._blamed(f"the publication of version {version}"):
+            self._learner.publish(version)
         if version < self._next_retirement:
             return
-        versions = [cast(_Portioned, episode).taken_under for episode in self._untrained()]
-        self._learner.retire(min(versions, default=version))
-        self._next_retirement = version + 1 + len(versions) // _EPISODES_A_VERSION
+        episodes = [cast(_Portioned, episode) for episode in self._untrained()]
+        needed = {version}.union(*(episode.versions() for episode in episodes))
+        with self._blamed(f"the retirement of versions at version {version}"):
+            self._learner.retire(needed)
+        self._next_retirement = version + 1 + len(episodes) // _EPISODES_A_VERSION
 
     def _untrained(self) -> Iterable[Episode]:
         """The episodes that can still be trained: they run, are held, paused or queued."""
@@ -145,5 +159,6 @@ class Learning:
         # One group at a time: what a function of numpy gives may depend on the length of its argument, and an
         # episode has the same rank whatever else is in its batch.
         drawn = np.array(durations)
-        below, upto = self._durations.cdf(np.array([np.nextafter(drawn, -np.inf), drawn])).tolist()
-        return list(zip(below, upto, strict=True))
+        below, upto = self._durations.cdf(np.array([np.nextafter(drawn, -np.inf), drawn]))
+        # Rounding may have them the other way round.
+        return list(zip(np.minimum(below, upto).tolist(), upto.tolist(), strict=True))

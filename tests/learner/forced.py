@@ -34,7 +34,7 @@ def forced(staleness: int, learner: TabularLearner) -> Iterator[LearningFigures]
         figures = learner.update(singles(update, (max(0, update - staleness), 1.0)))
         update += 1
         learner.publish(update)
-        learner.retire(max(0, update - staleness))
+        learner.retire(range(max(0, update - staleness), update + 1))
         yield figures
 
 

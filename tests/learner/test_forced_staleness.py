@@ -54,6 +54,6 @@ def test_only_versions_that_are_referred_to_are_kept():
     learner = tabular()
     updates_to_target(4, learner)
     assert len(learner.versions) <= 5
-    learner.retire(learner.versions[-1])
+    learner.retire(learner.versions[-1:])
     with pytest.raises(KeyError):
         updates_to_target(0, learner)

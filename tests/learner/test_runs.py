@@ -46,6 +46,7 @@ def test_the_figures_are_those_of_the_learn_events() -> None:
             fmean(lesson.effective_sample_size for lesson in lessons), rel=1e-12
         ),
         "kl": pytest.approx(fmean(lesson.kl for lesson in lessons), rel=1e-12),
+        "ratio_min": min(lesson.ratio_min for lesson in lessons),
         "ratio_max": max(lesson.ratio_max for lesson in lessons),
     }
 

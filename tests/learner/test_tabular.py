@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import SeedSequence, default_rng
 
+import emulator
+from emulator import Scenario
 from emulator.learner import Trajectory, TrajectoryGroup
-from emulator.learner.tabular import TabularLearner
+from emulator.learner.tabular import TabularLearner, _effective_sample_size
 from emulator.scenario.learner import Learner as Settings
 from tests.learner.forced import forced, single, singles, tabular
 from tests.learner.test_losses import LOSSES
@@ -238,3 +240,25 @@ def test_seeds_differ_and_neither_the_seed_nor_global_state_is_touched():
     assert runs[0] != TabularLearner(Settings(), SeedSequence(2, spawn_key=(4,))).update(singles(0))
     assert seed.n_children_spawned == 0
     assert np.array_equal(state, np.random.get_state()[1])
+
+
+def test_a_batch_that_is_ever_so_far_off_the_policy_has_an_effective_sample_size() -> None:
+    assert _effective_sample_size(np.array([-800.0, -800.0, -800.0])) == 1.0
+    assert _effective_sample_size(np.array([-800.0, -2000.0])) == 0.5
+    assert _effective_sample_size(np.array([800.0, 800.0, -5000.0])) == pytest.approx(2 / 3)
+
+
+def test_a_learning_rate_that_runs_wild_still_gives_figures() -> None:
+    scenario = Scenario.model_validate(
+        {
+            "name": "wild",
+            "duration": 300,
+            "rollout": {"workers": 16, "episode_seconds": {"kind": "lognormal", "median": 10, "sigma": 1}},
+            "trainer": {"batch_size": 1, "update_seconds": 0.5},
+            "strategy": {"kind": "asynchronous"},
+            "learner": {"loss": "none", "contexts": 1, "learning_rate": 300},
+        }
+    )
+    learning = emulator.run(scenario, speed="max").result["learning"]
+    assert learning["updates"] > 100
+    assert 0 < learning["effective_sample_size"] <= 1
