@@ -2,7 +2,8 @@
 
 `RunSummary` and `RaceSummary` are rich renderables that fit 80 columns. Both tell updates, staleness and
 length bias together: these three are what a strategy trades against each other. Where a law holds, what
-theory expects stands beside what was measured, with the standard deviation of one run.
+theory expects stands beside what was measured, with the standard deviation of one run; else what a figure
+cannot exceed, or what it tends to in a long run.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from emulator.scenario import Scenario
 from emulator.scenario.strategies import Asynchronous, Synchronous
 
 if TYPE_CHECKING:
-    from emulator.theory import Expectation
+    from emulator.theory import Expectation, Limit
 
 _BUSY = "#4a9fd0"
 _ALERT = "#f0a500"
@@ -75,7 +76,7 @@ class RunSummary:
             if law := theory.get(name):
                 detail.append(f"{', ' if detail.plain[-1:].isalnum() else '  '}theory {law}", style=_DIM)
             table.add_row(Text(name), Text(value, style="bold"), detail)
-        for name, more in _further(run.scenario, result):
+        for name, more in _further(run.scenario, result, theory.get(_DROPPED)):
             table.add_row(Text(name), Text(), Text(more))
         yield table
         yield from _histogram(result["staleness"], _limit(run.scenario), ascii_only=options.ascii_only)
@@ -98,18 +99,15 @@ class RaceSummary:
         first = self.runs[0]
         yield _heading(first, f"race: {first.scenario.name}", "same seed, same episodes", whole=True)
         yield (_stopped(first) if first.interrupted else None) or Text()
-        laws = [_theory(run, injected=self.injected, ascii_only=options.ascii_only) for run in self.runs]
+        laws = [
+            _theory(run, injected=self.injected, ascii_only=options.ascii_only, brief=True)
+            for run in self.runs
+        ]
         if len(self.runs) <= _MOST_COLUMNS:
             yield self._columns(laws, ascii_only=options.ascii_only)
         else:
             yield self._rows()
-            told = [
-                f"{run.name} {law[_UPDATES].split()[0]}"
-                for run, law in zip(self.runs, laws, strict=True)
-                if _UPDATES in law
-            ]
-            if told:
-                yield Text(f"\ntheory, updates per hour: {', '.join(told)}", style=_DIM)
+            yield from self._expected(laws, options.max_width)
             yield from self._learned()
         yield Text()
         words = verdict(self.runs)
@@ -135,8 +133,11 @@ class RaceSummary:
             "workers busy": [r["workers"]["utilisation"] for r in results],
         }
         for name, cells in self._lines(results):
+            if name.plain == _OF_FINISHED and not any(_DROPPED in law for law in laws):
+                continue  # of interest where it can be compared
             table.add_row(name, *(Text(cell) for cell in cells))
-            theory = [law.get(name.plain.upper(), "") for law in laws]
+            known = _DROPPED if name.plain == _OF_FINISHED else name.plain.upper()
+            theory = [law.get(known, "") for law in laws]
             if any(theory):
                 table.add_row(Text("  theory", style=_DIM), *(Text(cell, style=_DIM) for cell in theory))
             if values := bars.get(name.plain):
@@ -177,10 +178,34 @@ class RaceSummary:
             if any(r["episodes"][account] for r in results):
                 counts = [f"{r['episodes'][account]:,}" if r["episodes"][account] else "" for r in results]
                 yield Text(f"episodes {account}"), counts
+                if account == "dropped":
+                    lost = [_dropped_share(r) if r["episodes"]["dropped"] else "" for r in results]
+                    yield Text(_OF_FINISHED, style=_DIM), lost
         yield from _learning_lines(results)
         if any(run.error is not None for run in self.runs):
             ends = [f"deadlock\n{_end(run)}" if run.error is not None else "" for run in self.runs]
             yield Text("ended", style="bold"), ends
+
+    def _expected(self, laws: Sequence[Mapping[str, str]], width: int) -> Iterator[Text]:
+        """What theory says of lanes that are rows, a line for a figure."""
+        lines = []
+        for name, words in ((_UPDATES, "updates per hour"), (_STALENESS, "staleness")):
+            told = [
+                f"{run.name} {law[name].partition(' ±')[0].partition(' +/-')[0]}"
+                for run, law in zip(self.runs, laws, strict=True)
+                if name in law
+            ]
+            if told:
+                lines.append(_flowing(f"theory, {words}:", told, width))
+        told = [
+            f"{run.name} {_dropped_share(run.result)} (theory {law[_DROPPED]})"
+            for run, law in zip(self.runs, laws, strict=True)
+            if _DROPPED in law
+        ]
+        if told:
+            lines.append(_flowing("dropped of the finished:", told, width))
+        for place, line in enumerate(lines):
+            yield Text(line if place else f"\n{line}", style=_DIM)
 
     def _learned(self) -> Iterator[Text]:
         """What lanes that are rows have learned, in a few words each."""
@@ -219,6 +244,18 @@ class RaceSummary:
         return table
 
 
+def _flowing(head: str, parts: Sequence[str], width: int) -> str:
+    """Parts behind a head with commas between them, in lines that break between parts alone."""
+    lines = [head]
+    for place, part in enumerate(parts, 1):
+        more = f"{part}," if place < len(parts) else part
+        if len(lines[-1]) + 1 + len(more) <= width:
+            lines[-1] += f" {more}"
+        else:
+            lines.append(f"  {more}")
+    return "\n".join(lines)
+
+
 def _learning_lines(results: Sequence[dict[str, Any]]) -> Iterator[tuple[Text, list[str]]]:
     """Lines of a race in which anything learns; nothing stands for a lane in which nothing does."""
     lessons = [result.get("learning") for result in results]
@@ -252,20 +289,39 @@ def _lost_episodes(result: dict[str, Any]) -> int:
     return sum(result["episodes"][account] for account in ("aborted", "dropped", "failed"))
 
 
-def _theory(run: Run, *, injected: bool, ascii_only: bool) -> dict[str, str]:
-    """What theory expects of a run's headline figures, by their names here, for as long as it went."""
+def _theory(run: Run, *, injected: bool, ascii_only: bool, brief: bool = False) -> dict[str, str]:
+    """What theory says of a run's figures, by their names here.
+
+    What it expects for as long as the run went; else what a figure
+    tends to, or is at most: in signs if `brief`.
+    """
     injected = injected or (run.recall is not None and any(type(event) is Inject for event in run.events))
     seconds = run.result["emulated_seconds"]
     if injected or run.error is not None or not seconds:
         return {}
-    from emulator.theory import expected  # noqa: PLC0415  (it takes long to import)
+    from emulator.theory import expected, limits  # noqa: PLC0415  (it takes long to import)
 
-    laws = expected(run.scenario.model_copy(update={"duration": seconds}))
-    return {
-        name: _law_text(laws[figure], tell, ascii_only=ascii_only)
-        for name, (figure, tell) in _LAWS.items()
-        if figure in laws
-    }
+    scenario = run.scenario.model_copy(update={"duration": seconds})
+    laws, found = expected(scenario), limits(scenario)
+    told: dict[str, str] = {}
+    for name, (figure, tell) in _LAWS.items():
+        if figure in laws:
+            told[name] = _law_text(laws[figure], tell, ascii_only=ascii_only)
+        # How far updates are from the most possible is how busy the trainer is.
+        elif figure in found and (figure, found[figure].kind) != ("updates_per_hour", "at most"):
+            told[name] = _limit_words(found[figure], tell, ascii_only=ascii_only, brief=brief)
+    if not brief and _STALENESS in told and "staleness.mean" in found and "staleness.max" not in found:
+        told[_STALENESS] += " on average"
+    return told
+
+
+def _limit_words(limit: "Limit", tell: Callable[[float], str], *, ascii_only: bool, brief: bool) -> str:
+    at_most = limit.kind == "at most"
+    value = f"{limit.value:g}" if at_most else tell(limit.value)
+    if not brief:
+        return f"{limit.kind} {value}"
+    at_most_sign, tends_sign = ("<=", "->") if ascii_only else ("≤", "→")
+    return f"{at_most_sign if at_most else tends_sign} {value}"
 
 
 def _law_text(law: "Expectation", tell: Callable[[float], str], *, ascii_only: bool) -> str:
@@ -333,6 +389,11 @@ def share(value: float | None) -> str:
     return percent
 
 
+def percent(value: float) -> str:
+    """A share as a percentage, to one place."""
+    return f"{100 * value:.1f}%"
+
+
 def decimal(value: float | None) -> str:
     """A figure of order 1, to two places."""
     return "-" if value is None else f"{value:.2f}"
@@ -361,13 +422,18 @@ def speed_text(speed: float | str | None) -> str:
 
 _UPDATES = "UPDATES PER HOUR"
 
+_STALENESS = "STALENESS"
+_DROPPED = "DROPPED"
+_OF_FINISHED = "  of the finished"
+
 _LAWS: dict[str, tuple[str, Callable[[float], str]]] = {
     _UPDATES: ("updates_per_hour", tenths),
     "WORKERS BUSY": ("workers.utilisation", share),
     "TRAINER BUSY": ("trainer.utilisation", share),
-    "STALENESS": ("staleness.mean", decimal),
+    _STALENESS: ("staleness.mean", decimal),
+    _DROPPED: ("episodes.dropped_share", percent),
 }
-"""Headline figures that theory has laws for: their names in the result, and how they are told."""
+"""Figures that theory has laws for: their names in the result, and how they are told."""
 
 
 def _heading(run: Run, title: str, subtitle: str, *, whole: bool = False) -> Table:
@@ -418,8 +484,8 @@ def _figures(result: dict[str, Any], *, ascii_only: bool) -> Iterator[tuple[str,
     yield "QUEUE", number(queue["mean"]), Text(f"max {number(queue['max'])} episodes")
 
 
-def _further(scenario: Scenario, result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The lines that some runs have: name and detail."""
+def _further(scenario: Scenario, result: dict[str, Any], dropped: str | None) -> Iterator[tuple[str, str]]:
+    """The lines that some runs have: name and detail; `dropped` is what theory says of the share dropped."""
     episodes = result["episodes"]
     lost = [f"{episodes[account]:,} {account}" for account in ("aborted", "dropped", "failed")]
     lost = [text for text in lost if not text.startswith("0 ")]
@@ -427,6 +493,8 @@ def _further(scenario: Scenario, result: dict[str, Any]) -> Iterator[tuple[str, 
         lost.append(f"{share(wasted)} of worker time wasted")
     if lost:
         yield "episodes lost", ", ".join(lost)
+    if dropped and episodes["dropped"]:
+        yield _OF_FINISHED, f"{_dropped_share(result)} dropped, theory {dropped}"
     idle = [(name, _cause_share(result, cause)) for cause, name in _CAUSES.items()]
     shares = [f"{name} {share(part)}" for name, part in idle if part >= 0.0005]
     if shares:
@@ -578,6 +646,12 @@ def _cause_share(result: dict[str, Any], cause: str) -> float:
 def _wasted_share(result: dict[str, Any]) -> float:
     service = _service(result)
     return result["workers"]["seconds"]["wasted"] / service if service else 0.0
+
+
+def _dropped_share(result: dict[str, Any]) -> str:
+    """Episodes dropped of those finished, as theory has it."""
+    episodes = result["episodes"]
+    return percent(episodes["dropped"] / episodes["finished"]) if episodes["finished"] else "-"
 
 
 def _updates_per_hour(run: Run) -> float:

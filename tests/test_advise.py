@@ -2,7 +2,9 @@
 
 import io
 import json
+import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,14 +16,15 @@ from ruamel.yaml import YAML
 import emulator
 from emulator.advice import Advice, advise_on
 from emulator.advice.candidates import mapping, strategies, vary, worker_counts
-from emulator.advice.choosing import ranked
+from emulator.advice.choosing import ranked, yaml_of
 from emulator.advice.limits import make_limits
 from emulator.advice.options import LIKE, difference, options_of
 from emulator.advice.report import AdviceSummary
 from emulator.cli import main
 from emulator.errors import ScenarioError
-from emulator.scenario import Scenario
+from emulator.scenario import Scenario, bundled_scenarios
 from emulator.sweeps import Sweep, SweepInterrupted
+from emulator.sweeps.grid import given as given_of
 from emulator.sweeps.grid import make_grid
 from tests.sweeps.small import small
 
@@ -98,6 +101,7 @@ def test_the_most_updates_an_hour_within_the_limits_come_first() -> None:
     assert rounds.gives_up == ("86 % of its updates",)
     assert rounds.gains == ("staleness 0.00 instead of 1.90",)
     assert gate.yaml == "strategy:\n  kind: asynchronous\n  max_staleness: 2"
+    assert gate.overrides == ("strategy={kind: asynchronous, max_staleness: 2}",)
     assert (len(advice.met), advice.binding, advice.nearest) == (2, (), None)
 
 
@@ -131,6 +135,37 @@ def test_updates_a_tenth_apart_are_no_tie_however_wide_the_intervals() -> None:
     none, resume = options_of(table)
     assert difference(none, resume, "updates_per_hour", 1.0) == 0  # 45 ± 12.7 x 35
     assert ranked([resume, none]) == [none, resume]
+
+
+def test_a_tenth_of_few_updates_is_no_tie_although_it_is_less_than_one_update_of_a_run() -> None:
+    # An hour long, so that an update of a run is 1 an hour: 3.8 and 3.0 are means of five whole numbers.
+    table = _sweep(
+        {"abort": SYNCHRONOUS, "none": NO_CAP},
+        {
+            ("none", 64): [_row(updates, 1.2) for updates in (3, 4, 4, 4, 4)],
+            ("abort", 64): [_row(3, 0.0)] * 5,
+        },
+    )
+    abort, none = options_of(table)
+    assert (abort.mean("updates_per_hour"), none.mean("updates_per_hour")) == (3.0, 3.8)
+    assert ranked([abort, none]) == [none, abort]
+    # Of one seed too: 150 and 120 an hour are 5 and 4 updates in two minutes.
+    five, four = (
+        replace(
+            abort, runs=1, resolution=30.0, values={"updates_per_hour": {1: rate}, "staleness.mean": {1: old}}
+        )
+        for rate, old in ((150.0, 2.0), (120.0, 0.0))
+    )
+    assert ranked([four, five]) == [five, four]
+
+
+def test_means_over_seeds_that_are_told_apart_are_no_tie_however_close() -> None:
+    # Seed by seed 1 ± 0: one update of a run, a hundredth of all.
+    table = _sweep(
+        {"none": NO_CAP, "gate": GATE},
+        {("none", 64): [_row(119, 3.0), _row(121, 3.0)], ("gate", 64): [_row(118, 1.0), _row(120, 1.0)]},
+    )
+    assert [option.family for option in ranked(options_of(table))] == ["no cap", "gate"]
 
 
 def test_a_tie_to_the_last_goes_to_the_less_biased() -> None:
@@ -215,6 +250,30 @@ def test_an_impossible_limit_is_the_one_that_binds() -> None:
     told = advice.to_json()
     assert (told["met"], told["binding"]) == (False, ["min_length_bias"])
     assert told["nearest"]["misses"] == {"min_length_bias": 0.25}
+
+
+def test_the_nearest_is_one_that_would_do_without_the_limit_that_binds() -> None:
+    runs: Runs = {
+        ("sync", 64): [_row(20, 0.0) | {"workers.goodput": 0.13}],
+        ("gate", 64): [_row(40, 0.21, bias=0.9)],
+        ("none", 64): [_row(170, 8.0)],
+    }
+    limits = {"max_staleness": 0.2, "min_length_bias": 0.99, "min_goodput": 0.9}
+    advice = _advice({"sync": SYNCHRONOUS, "gate": GATE, "none": NO_CAP}, runs, **limits)
+    assert [limit.name for limit in advice.binding] == ["min_goodput"]
+    # The gate misses three limits by a ninth at most, synchronous the one that binds by 86 %.
+    assert advice.nearest is not None
+    assert advice.nearest.option.strategy_name == "synchronous"
+    text = " ".join(_drawn(advice, 80).split())
+    assert "misses goodput at least 0.9: 0.130, by 85.6 %" in text
+    assert "nearest of those that miss one limit alone, by the worst miss as a share of its limit" in text
+
+
+def test_a_miss_is_told_to_the_places_that_show_it() -> None:
+    advice = _advice({"none": NO_CAP}, {("none", 64): [_row(170, 1, bias=0.98996)]}, min_length_bias=0.99)
+    text = _drawn(advice, 80)
+    assert "misses length bias at least 0.99: 0.98996, by 0.0 %" in text
+    assert "0 of 1  1 would do  0.98996" in text
 
 
 def test_either_of_two_limits_may_bind() -> None:
@@ -335,16 +394,25 @@ def test_the_yaml_pasted_into_the_file_or_a_lane_gives_the_same_figures(
         assert set(pasted) <= {"rollout", "strategy"}
         document["lanes"] = [{"name": "pasted", **pasted}]
         (lane,) = Scenario.model_validate(document).lane_scenarios()
-        document["rollout"] |= pasted.get("rollout", {})
-        document["strategy"] = pasted.get("strategy", document["strategy"])
         path = tmp_path / "pasted.yaml"
-        path.write_text(json.dumps(document))
+        path.write_text(json.dumps(document | pasted))
+        assert emulator.load_scenario(rough, overrides=found.overrides) == Scenario.model_validate(
+            yaml.load(ROUGH) | pasted
+        )
         for seed in (1, 2):
             run = emulator.run(emulator.load_scenario(path), speed="max", seed=seed)
             assert run.trace_sha256 == found.option.traces[seed - 1]
             assert run.result["updates_per_hour"] == found.option.values["updates_per_hour"][seed]
             assert run.result["staleness"]["mean"] == found.option.values["staleness.mean"][seed]
             assert emulator.run(lane, speed="max", seed=seed).trace_sha256 == run.trace_sha256
+
+
+@pytest.mark.parametrize("name", [bundled.name for bundled in bundled_scenarios()])
+def test_sections_written_as_yaml_are_read_as_the_same(name: str) -> None:
+    sections = given_of(emulator.load_scenario(name))
+    assert YAML(typ="safe", pure=True).load(yaml_of({"rollout": sections["rollout"]})) == {
+        "rollout": sections["rollout"]
+    }
 
 
 def test_the_best_are_different_within_limits_and_budget(advised: Advice) -> None:
@@ -366,10 +434,13 @@ def test_the_answer_fits_the_page_and_its_yaml_starts_in_the_first_column(
     advised: Advice, width: int
 ) -> None:
     lines = _drawn(advised, width).splitlines()
-    assert max(map(len, lines)) <= width
+    # What is to be copied is never broken.
+    assert max(len(line) for line in lines if not line.startswith(("--set ", "  "))) <= width
     for found in advised.best:
         for line in found.yaml.splitlines():
             assert line in lines
+        if found.overrides:
+            assert " ".join(f"--set {shlex.quote(text)}" for text in found.overrides) in lines
         assert any(line.endswith(found.option.name) for line in lines)
     assert lines[1].startswith("limits: mean staleness at most 1.5, at most 9 workers")
 
@@ -377,12 +448,17 @@ def test_the_answer_fits_the_page_and_its_yaml_starts_in_the_first_column(
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"max_staleness": -1}, "--max-staleness: found -1; allowed: a number from 0"),
+        ({"max_staleness": -1}, "--max-staleness: found -1; allowed: a number from 0 to 1000000"),
+        ({"min_length_bias": 1e308}, "--min-length-bias: found 1e+308; allowed: a number from 0 to 1000"),
         ({"min_length_bias": float("nan")}, "--min-length-bias: found nan"),
         ({"max_staleness_p95": float("inf")}, "--max-staleness-p95: found inf"),
         ({"min_goodput": 98}, "--min-goodput: found 98; allowed: a number from 0 to 1"),
         ({"budget_workers": 0}, "--budget-workers: found 0; allowed: a whole number of workers from 1"),
-        ({"budget_workers": 2}, "--budget-workers: found 2; allowed: as many workers as the scenario needs"),
+        (
+            {"budget_workers": 2},
+            "--budget-workers: found 2; allowed: at least 4 workers, which the scenario needs "
+            "(events.0.crash.workers is worker 3)",
+        ),
     ],
 )
 def test_a_limit_that_is_none_is_refused_before_anything_runs(
@@ -472,5 +548,5 @@ def test_an_interrupted_sweep_gives_no_advice(
 
 def _drawn(advice: Advice, width: int) -> str:
     page = io.StringIO()
-    Console(file=page, width=width, color_system=None).print(AdviceSummary(advice))
+    Console(file=page, width=width, color_system=None).print(AdviceSummary(advice), crop=False)
     return "\n".join(line.rstrip() for line in page.getvalue().split("\n"))

@@ -20,6 +20,7 @@ from emulator.summary import (
     strategy_text,
     verdict,
 )
+from emulator.theory import limits
 from tests.golden.make import CLOCK, WIDTHS, draw, golden, summaries
 
 CASES = dict(summaries())
@@ -84,11 +85,47 @@ def test_theory_stands_beside_what_was_measured() -> None:
     at = next(index for index, line in enumerate(lines) if line.startswith("updates per hour"))
     assert lines[at + 1].split() == ["theory", "14.1", "±", "2.0", "108.6", "±", "1.7"]
     many = draw(CASES["race-of-8"], 80)
-    assert "theory, updates per hour: sync 14.1, one step off 15.0, async 108.6" in many
+    assert "theory, updates per hour: sync 14.1, one step off 15.0, drop 1 → 86.2,\n  async 108.6" in many
+
+
+def test_what_a_figure_cannot_exceed_or_tends_to_is_told_where_no_more_is_known() -> None:
+    gate = {"kind": "asynchronous", "max_staleness": 1.5}
+    text = draw(RunSummary(run_of(gate)), 80)
+    assert "theory at most 1.5 on average" in text
+    # Of a drop it holds for each episode, which is whole versions old.
+    text = draw(RunSummary(run_of({**gate, "enforce": "drop"})), 80)
+    assert "theory at most 1\n" in text
+    lines = draw(CASES["race-of-4"], 80).splitlines()
+    at = next(index for index, line in enumerate(lines) if line.startswith("staleness"))
+    assert lines[at + 1].split() == ["theory", "≤", "1", "≤", "1", "≤", "12", "≤", "1"]
+    at = next(index for index, line in enumerate(lines) if line.startswith("  of the finished"))
+    assert lines[at].split()[-2:] == ["11.8%", "13.3%"]
+    # All episodes that are longer than the cap allows, an eighth of them.
+    assert lines[at + 1].split() == ["theory", "→", "12.5%", "→", "0.0%"]
+    assert "dropped of the finished: drop 1 20.9% (theory → 21.0%)" in draw(CASES["race-of-8"], 80)
+
+
+def test_a_run_tells_the_share_it_dropped_beside_theory() -> None:
+    episodes = {"kind": "lognormal", "median": 20, "sigma": 1.0}
+    scenario = Scenario.model_validate(
+        {
+            "duration": 1800,
+            "rollout": {"workers": 16, "episode_seconds": episodes},
+            "trainer": {"batch_size": 16, "update_seconds": 15},
+            "strategy": {"kind": "asynchronous", "max_staleness": 1, "enforce": "drop"},
+        }
+    )
+    run = emulator.run(scenario, speed="max")
+    dropped = run.result["episodes"]["dropped"] / run.result["episodes"]["finished"]
+    tends = limits(scenario)["episodes.dropped_share"].value
+    text = draw(RunSummary(run), 80)
+    assert f"{100 * dropped:.1f}% dropped, theory tends to {100 * tends:.1f}%" in text
+    assert "theory" not in draw(RunSummary(run, injected=True), 80)
 
 
 def test_where_no_law_holds_no_theory_is_shown() -> None:
-    assert "theory" not in draw(CASES["run-everything"], 80)
+    # Only the age at which episodes are cancelled holds whatever happens.
+    assert draw(CASES["run-everything"], 80).count("theory") == 1
     # Of a lane that stopped, and one that lived: only the latter has theory.
     lines = [line for line in draw(CASES["race-deadlock"], 80).splitlines() if "theory" in line]
     assert [line.split() for line in lines] == [["theory", "174.0"], ["theory", "100%"], ["theory", "72%"]]

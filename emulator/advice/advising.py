@@ -34,8 +34,9 @@ class Advice:
     """The best options of a scenario within limits, or why there are none.
 
     `best` has up to three, the best first; without any, `reports` tells which limits bind, and `nearest` is
-    what comes closest. `options` are all that were tried, `own` the scenario's as it is if it was within the
-    `budget` of workers.
+    what comes closest: of those that miss only a limit that binds, or else of all, the one whose worst miss
+    is the smallest share of its bound. `options` are all that were tried, `own` the scenario's as it is if it
+    was within the `budget` of workers.
     """
 
     scenario: Scenario
@@ -95,6 +96,7 @@ class Advice:
             "unclear": [limit.name for limit in found.unclear],
             "changes": found.changes,
             "yaml": found.yaml,
+            "set": list(found.overrides),
         }
 
     def _option(self, option: Option) -> dict[str, Any]:

@@ -38,8 +38,10 @@ def vary(scenario: Scenario, *, budget: int, caps: Iterable[float] = ()) -> dict
     wrong = {(id(s), n): _violations(scenario, s, n) for s in tried for n in counts}
     fitting = [n for n in counts if not all(wrong[id(s), n] for s in tried)]
     if not fitting:
+        least = _least_workers(scenario, tried, counts[-1])
         why = wrong[id(tried[-1]), counts[-1]][0]
-        allowed = f"as many workers as the scenario needs ({why.path[-1]}: {why.allowed})"
+        where = ".".join(map(str, why.path))
+        allowed = f"at least {least} workers, which the scenario needs ({where} is {why.found})"
         raise ScenarioError([Problem("--budget-workers", None, None, "", str(budget), allowed)])
     return {
         "strategy": [mapping(s) for s in tried if any(not wrong[id(s), n] for n in fitting)],
@@ -104,6 +106,18 @@ def _options(own: Strategy, caps: Sequence[float]) -> Iterator[dict[str, Any]]:
     for enforce, bounds in (("gate", GATES), ("drop", AGES), ("cancel", AGES)):
         for bound in sorted({*bounds, *caps}):
             yield {"kind": "asynchronous", "max_staleness": bound, "enforce": enforce, **kept}
+
+
+def _least_workers(scenario: Scenario, tried: Sequence[Strategy], too_few: int) -> int:
+    """The fewest workers with which some strategy can run, given that `too_few` are and its own are not."""
+    enough = scenario.rollout.workers
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        if all(_violations(scenario, strategy, middle) for strategy in tried):
+            too_few = middle
+        else:
+            enough = middle
+    return enough
 
 
 def _violations(scenario: Scenario, strategy: Strategy, workers: int) -> list[Violation]:

@@ -7,6 +7,9 @@ from typing import Any
 from emulator.advice.limits import Limit
 from emulator.advice.options import BIAS, OLDEST, STALENESS, UPDATES, Option, difference
 from emulator.scenario import Scenario
+from emulator.scenario.values import plain
+from emulator.sweeps.axes import yaml_text
+from emulator.sweeps.grid import given
 
 _FRESH = 0.1
 """What makes no option fresher than another, in versions."""
@@ -23,9 +26,10 @@ class Choice:
     """An option that is advised, with what it gives up and gains against another, and the YAML that makes it.
 
     `against` is the best or, for the best itself, the fastest of all that were tried, whether it meets the
-    limits or not (`against_meets`). `changes` are the keys of the scenario to replace, ``rollout.workers``
-    and the whole of ``strategy``; `yaml` is the same as text, empty if the scenario is so already. `unclear`
-    has the limits that lie inside the interval of their figure: more seeds could tell otherwise.
+    limits or not (`against_meets`). `changes` are the sections of the scenario to replace, each whole:
+    ``rollout``, with all that it says besides, and ``strategy``; `yaml` is the same as text, and `overrides`
+    as texts ``PATH=VALUE``, all empty if the scenario is so already. `unclear` has the limits that lie inside
+    the interval of their figure: more seeds could tell otherwise.
     """
 
     option: Option
@@ -35,6 +39,7 @@ class Choice:
     gains: tuple[str, ...]
     changes: dict[str, Any]
     yaml: str
+    overrides: tuple[str, ...]
     unclear: tuple[Limit, ...]
 
     @property
@@ -49,7 +54,12 @@ class Choice:
 
 def meets(option: Option, limits: Sequence[Limit]) -> bool:
     """Whether an option that works keeps every limit by its mean."""
-    return option.works and not any(limit.miss(option.mean(limit.measure.figure)) for limit in limits)
+    return option.works and not missed(option, limits)
+
+
+def missed(option: Option, limits: Sequence[Limit]) -> list[Limit]:
+    """The limits that the means of an option miss."""
+    return [limit for limit in limits if limit.miss(option.mean(limit.measure.figure))]
 
 
 def straddles(option: Option, limit: Limit) -> bool:
@@ -129,24 +139,49 @@ def compare(option: Option, other: Option) -> tuple[tuple[str, ...], tuple[str, 
 def choice(option: Option, against: Option | None, scenario: Scenario, limits: Sequence[Limit]) -> Choice:
     """Make the choice of an option, compared with another."""
     gives_up, gains = compare(option, against) if against is not None else ((), ())
-    changes = option.changes(scenario)
+    sections = given(scenario)
+    changed = option.changes(scenario)
+    changes = {
+        name: {**sections["rollout"], **keys} if name == "rollout" else keys for name, keys in changed.items()
+    }
     unclear = tuple(limit for limit in limits if straddles(option, limit))
     within = against is not None and meets(against, limits)
-    return Choice(option, against, within, gives_up, gains, changes, yaml_of(changes), unclear)
+    overrides = []
+    if "rollout" in changed:
+        overrides.append(f"rollout.workers={option.workers}")
+    if "strategy" in changed:
+        overrides.append(f"strategy={_flow(changed['strategy'])}")
+    return Choice(
+        option, against, within, gives_up, gains, changes, yaml_of(changes), tuple(overrides), unclear
+    )
 
 
-def yaml_of(changes: dict[str, Any]) -> str:
-    """The changes as YAML in block style, a key a line."""
+def yaml_of(sections: dict[str, Any]) -> str:
+    """Sections of a scenario as YAML, a key a line."""
     lines = []
-    for section, keys in changes.items():
-        lines += [f"{section}:", *(f"  {key}: {value}" for key, value in keys.items())]
+    for section, keys in sections.items():
+        lines += [f"{section}:", *(f"  {key}: {_flow(value)}" for key, value in keys.items())]
     return "\n".join(lines)
 
 
+def _flow(value: Any) -> str:
+    """A value as YAML in one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return plain(value) if isinstance(value, float) else yaml_text(value)
+
+
 def nearest(options: Sequence[Option], limits: Sequence[Limit]) -> Option | None:
-    """The option whose worst miss, as a share of the bound, is the least; None if none works."""
+    """The option whose worst miss, as a share of the bound, is the least; None if none works.
+
+    Where some miss one limit alone, so that this one binds, only those come into question.
+    """
+    working = [option for option in options if option.works]
+    single = [option for option in working if len(missed(option, limits)) == 1]
     return min(
-        ranked([option for option in options if option.works]),
+        ranked(single or working),
         key=lambda option: max(
             (limit.share(option.mean(limit.measure.figure)) for limit in limits), default=0.0
         ),
@@ -158,15 +193,17 @@ def _differ(a: Option, b: Option, figure: str) -> float:
     """How much more `a` has, 0 if it is the same.
 
     Length bias is the same where neither has any. Updates that are a tenth apart never are: with few seeds
-    intervals are so wide that nearly all would tie, and the means are then the best guess.
+    intervals are so wide that nearly all would tie, and the means are then the best guess. Closer ones are
+    where the interval says so or, of one seed, which has none, where they are one update of a run apart.
     """
     if figure == BIAS and min(a.mean(BIAS) or 0.0, b.mean(BIAS) or 0.0) >= 1:
         return 0.0
     if figure != UPDATES:
         return difference(a, b, figure, _RESOLUTION[figure])
     at_a, at_b = a.mean(UPDATES) or 0.0, b.mean(UPDATES) or 0.0
-    apart = abs(at_a - at_b) > max(_APART * max(at_a, at_b), a.resolution)
-    return at_a - at_b if apart else difference(a, b, UPDATES, a.resolution)
+    if abs(at_a - at_b) >= _APART * max(at_a, at_b):
+        return at_a - at_b
+    return difference(a, b, UPDATES, a.resolution if min(a.runs, b.runs) == 1 else 0.0)
 
 
 def _better(option: Option, other: Option) -> bool:

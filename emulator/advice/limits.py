@@ -12,19 +12,22 @@ Sense = Literal["max", "min"]
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of a run that a limit may bound: its column, its words, and how many places it is told to."""
+    """A figure of a run that a limit may bound: its column, its words, and how many places it is told to.
+
+    `highest` is the highest bound that is taken; of staleness it is that of ``max_staleness``.
+    """
 
     figure: str
     words: str
-    places: int = 2
-    highest: float = math.inf
+    places: int
+    highest: float
 
 
 MEASURES: dict[str, Measure] = {
-    "max_staleness": Measure("staleness.mean", "mean staleness"),
-    "max_staleness_p95": Measure("staleness.p95", "p95 of staleness", 1),
-    "max_staleness_max": Measure("staleness.max", "largest staleness", 1),
-    "min_length_bias": Measure("episode_seconds.length_bias", "length bias"),
+    "max_staleness": Measure("staleness.mean", "mean staleness", 2, 1e6),
+    "max_staleness_p95": Measure("staleness.p95", "p95 of staleness", 1, 1e6),
+    "max_staleness_max": Measure("staleness.max", "largest staleness", 1, 1e6),
+    "min_length_bias": Measure("episode_seconds.length_bias", "length bias", 2, 1000.0),
     "min_goodput": Measure("workers.goodput", "goodput", 3, 1.0),
 }
 """What each limit bounds, by its name."""
@@ -78,8 +81,8 @@ def make_limits(given: dict[str, float | None]) -> tuple[Limit, ...]:
         if bound is None:
             continue
         highest = MEASURES[name].highest
-        if not 0 <= bound <= highest or math.isinf(bound):
-            allowed = "a number from 0" if math.isinf(highest) else f"a number from 0 to {plain(highest)}"
+        if not 0 <= bound <= highest:
+            allowed = f"a number from 0 to {plain(highest)}"
             problems.append(Problem(f"--{name.replace('_', '-')}", None, None, "", f"{bound:g}", allowed))
         limits.append(Limit(name, float(bound)))
     if problems:

@@ -42,7 +42,7 @@ class Option:
 
     `values` has each figure of `FIGURES` by seed, in the units of the result; `failed` of the `runs` have
     none, for `error`. `traces` are the hashes of the runs. `resolution` is one update of a run in updates an
-    hour: what is closer than that is the same.
+    hour: what is closer than that, of one seed, is the same.
     """
 
     strategy: Strategy

@@ -1,5 +1,6 @@
 """Advice as it is printed: a table of the best, then each with what it gives up and the YAML to paste."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from emulator.advice.advising import Advice
-from emulator.advice.choosing import Choice
+from emulator.advice.choosing import Choice, missed
 from emulator.advice.limits import Limit
 from emulator.advice.options import BIAS, BUSY, GOODPUT, OLDEST, P95, STALENESS, UPDATES, Option
 from emulator.plots.words import seeds_text
@@ -20,6 +21,7 @@ WIDTH = 100
 _ALERT = "#f0a500"
 _DIM = "bright_black"
 _WIDE = 96
+_MOST_PLACES = 6
 
 
 @dataclass(frozen=True)
@@ -100,11 +102,10 @@ def _card(place: str, found: Choice, advice: Advice, sign: str) -> Iterator[Rend
     option = found.option
     yield Text(f"{place}  {option.name}", style="bold")
     yield Padding(Text(f"as in {option.like}", style=_DIM), (0, 0, 0, 3))
-    lines = [
-        f"misses {limit}: {option.mean(limit.measure.figure):.{limit.measure.places}f}"
-        for limit in advice.limits
-        if limit.miss(option.mean(limit.measure.figure))
-    ]
+    lines = [_miss(option, limit) for limit in missed(option, advice.limits)]
+    if lines:
+        of = "those that miss one limit alone" if len(lines) == 1 < len(advice.limits) else "all"
+        lines.append(f"nearest of {of}, by the worst miss as a share of its limit")
     if found.against is not None:
         lines.append(found.sentence)
     for line in lines:
@@ -114,7 +115,28 @@ def _card(place: str, found: Choice, advice: Advice, sign: str) -> Iterator[Rend
     if not found.yaml:
         yield Padding(Text("the file as it is: nothing to change"), (0, 0, 0, 3))
     else:
-        yield Text(found.yaml, style="cyan")
+        which = "this section" if len(found.changes) == 1 else "these sections"
+        options = " ".join(f"--set {shlex.quote(text)}" for text in found.overrides)
+        yield Padding(Text(f"in the file, replace {which} as a whole:", style=_DIM), (0, 0, 0, 3))
+        yield Text(found.yaml, style="cyan", no_wrap=True, overflow="ignore")
+        yield Padding(Text("or keep the file and any --set, and add:", style=_DIM), (0, 0, 0, 3))
+        yield Text(options, style="cyan", no_wrap=True, overflow="ignore")
+
+
+def _miss(option: Option, limit: Limit) -> str:
+    mean = option.mean(limit.measure.figure)
+    if mean is None:
+        return f"misses {limit}: no episode tells"
+    share = f", by {100 * limit.share(mean):.1f} %" if limit.bound else ""
+    return f"misses {limit}: {_beside(mean, limit)}{share}"
+
+
+def _beside(mean: float, limit: Limit) -> str:
+    """A mean to as many places as show on which side of the limit it is."""
+    places = limit.measure.places
+    while places < _MOST_PLACES and bool(limit.miss(round(mean, places))) != bool(limit.miss(mean)):
+        places += 1
+    return f"{mean:.{places}f}"
 
 
 def _doubt(option: Option, limit: Limit, sign: str) -> str:
@@ -144,7 +166,7 @@ def _refusal(advice: Advice) -> Iterator[RenderableType]:
     ):
         table.add_column(name, justify="left" if justify == "left" else "right")
     for report in advice.reports:
-        best = "-" if report.best is None else f"{report.best:.{report.limit.measure.places}f}"
+        best = "-" if report.best is None else _beside(report.best, report.limit)
         table.add_row(
             report.limit.option, f"{report.meet:,} of {works:,}", f"{report.without:,} would do", best
         )

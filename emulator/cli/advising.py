@@ -42,6 +42,6 @@ def run_advise(
     if as_json:
         write_json(advice.to_json())
     else:
-        write_drawn(lambda console: console.print(AdviceSummary(advice)), width=WIDTH)
+        write_drawn(lambda console: console.print(AdviceSummary(advice), crop=False), width=WIDTH)
     if not advice.best:
         raise typer.Exit(1)

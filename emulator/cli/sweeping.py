@@ -114,13 +114,14 @@ def run_sweep(
                 table = _run(asked, tell, backend=backend, address=address, jobs=jobs)
         except SweepInterrupted as interrupted:
             table = interrupted.sweep
-        _print(table, as_json=as_json)
         directory = asked.resume or asked.out
         if directory is not None and not table.interrupted:
             try:
                 _plot(table, directory)
             except KeyboardInterrupt:
                 complain("interrupted while the plots were drawn")
+        # After all files: a reader that has seen enough, such as head, costs none of them.
+        _print(table, as_json=as_json)
     if table.interrupted and directory is not None:
         complain(f"go on with: emulator sweep --resume {shlex.quote(directory)}")
     if ended_by:

@@ -23,10 +23,14 @@ class Estimate(NamedTuple):
 
 
 class Style(NamedTuple):
-    """How a series is told apart: places in the palette of colours and in the list of markers."""
+    """How a series is told apart: places in the palette of colours and in the list of markers.
+
+    `shade` counts the series before it that have the same colour.
+    """
 
     color: int
     marker: int
+    shade: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,11 @@
 """Panels of lines over a number, or of bars over categories: updates, utilisation, differences."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from itertools import pairwise
+from math import exp, log
+from typing import TYPE_CHECKING, Any
 
-from emulator.plots.charts import Across, Lines, Panel
+from emulator.plots.charts import Across, Lines, Panel, Series
 from emulator.plots.layout import (
     LEGEND_ROW,
     LETTER,
@@ -22,6 +25,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_STEP = 0.012
+"""How far apart series of one colour stand, of the width of a slide."""
+_MOST_TAKEN = 0.6
+"""The most that they take of what is between two places."""
+_DASHES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 _MOST_ROOM = 0.45
 """The share of a slide that words beside the lines may take."""
 
@@ -41,7 +49,7 @@ def draw(chart: Lines, theme: Theme) -> "Figure":
     lines = 0
     for panel, axis in zip(chart.panels, axes, strict=True):
         if chart.across.numeric:
-            lines = _draw_lines(axis, chart.across, panel, theme)
+            lines = _draw_lines(axis, chart.across, panel, theme, step=_STEP * len(chart.panels))
         else:
             lines = _draw_bars(axis, chart.across, panel, theme, named=one)
         _vertical(axis, panel, theme)
@@ -54,14 +62,19 @@ def draw(chart: Lines, theme: Theme) -> "Figure":
     return figure
 
 
-def _draw_lines(axis: "Axes", across: Across, panel: Panel, theme: Theme) -> int:
+def _draw_lines(axis: "Axes", across: Across, panel: Panel, theme: Theme, *, step: float) -> int:
     for n, series in enumerate(panel.series):
         color = theme.color(series.style)
         theory = [float("nan") if value is None else value for value in series.theory]
-        axis.plot(across.positions, theory, color=color, lw=7, alpha=0.32, zorder=2, solid_capstyle="round")
-        found = [
-            (x, point) for x, point in zip(across.positions, series.points, strict=True) if point is not None
+        broad: Any = {"color": color, "alpha": 0.32, "zorder": 2}
+        axis.plot(across.positions, theory, lw=7, solid_capstyle="round", **broad)
+        alone = [
+            (x, y) for x, y in zip(across.positions, _alone(series.theory), strict=True) if y is not None
         ]
+        if alone:  # a line of one point is none
+            axis.plot(*zip(*alone, strict=True), ls="", marker="o", ms=7, mew=0, **broad)
+        positions = _moved(across, panel, series, step)
+        found = [(x, point) for x, point in zip(positions, series.points, strict=True) if point is not None]
         x = [at for at, _ in found]
         y = [point.mean for _, point in found]
         below = [point.mean - point.lowest for _, point in found]
@@ -72,6 +85,7 @@ def _draw_lines(axis: "Axes", across: Across, panel: Panel, theme: Theme) -> int
             yerr=[below, above],
             color=color,
             lw=1.6,
+            ls=_DASHES[series.style.shade % len(_DASHES)],
             elinewidth=2.4,
             capsize=7,
             capthick=2.0,
@@ -85,6 +99,26 @@ def _draw_lines(axis: "Axes", across: Across, panel: Panel, theme: Theme) -> int
         axis.set_xscale("log")
         axis.minorticks_off()
     return put_ticks(axis, across, axis.get_position().width, across.positions)
+
+
+def _alone(theory: Sequence[float | None]) -> list[float | None]:
+    """The values that have no neighbour."""
+    around = [None, *theory, None]
+    return [
+        value if before is None and after is None else None
+        for before, value, after in zip(around, theory, around[2:], strict=False)
+    ]
+
+
+def _moved(across: Across, panel: Panel, series: Series, step: float) -> list[float]:
+    """Where the points of a series stand: those of one colour beside each other, so that no bar hides one."""
+    count = sum(other.style.color == series.style.color for other in panel.series)
+    if count == 1:
+        return list(across.positions)
+    at = list(map(log, across.positions)) if across.log else list(across.positions)
+    room = _MOST_TAKEN * min(b - a for a, b in pairwise(at)) / count
+    move = min(step * (at[-1] - at[0]), room) * (series.style.shade - (count - 1) / 2)
+    return [exp(x + move) if across.log else x + move for x in at]
 
 
 def _draw_bars(axis: "Axes", across: Across, panel: Panel, theme: Theme, *, named: bool) -> int:

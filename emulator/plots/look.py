@@ -22,6 +22,16 @@ TITLE, LABEL, TICK, SMALL = 22, 16, 15, 12.5
 MARKERS = "os^Dv*XP"
 
 
+_SHADES = (("text", 0.0), ("ground", 0.45), ("text", 0.5), ("ground", 0.65))
+"""What series of one colour are mixed with, and how much of it they get."""
+
+
+def mixed(color: str, other: str, share: float) -> str:
+    """A colour with a share from 0 to 1 of another, both like ``#1f6fae``."""
+    pairs = ((int(color[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
+
+
 class Theme(NamedTuple):
     """The colours of a slide. Neighbours in `series` differ for the three kinds of colour blindness."""
 
@@ -37,8 +47,9 @@ class Theme(NamedTuple):
     """From a length bias far below 1 to none."""
 
     def color(self, style: "Style") -> str:
-        """The colour of a series."""
-        return self.series[style.color]
+        """The colour of a series; of those that share one, each has another shade of it."""
+        toward, share = _SHADES[style.shade % len(_SHADES)]
+        return mixed(self.series[style.color], self.text if toward == "text" else self.ground, share)
 
 
 def _theme(

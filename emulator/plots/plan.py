@@ -5,6 +5,7 @@ beyond that numeric axes, those of the most values first, are spread over pages.
 much for a picture, a selection is drawn, and the small print says so: the table has everything.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -112,11 +113,13 @@ class Plan:
         """The lines of the page."""
         main = self._main()
         colors = {} if main is None else _colors(self.axes[main])
+        shades: Counter[int] = Counter()
         for n, values in enumerate(product(*(self.axes[i].values for i in self.lines))):
             chosen = dict(zip(self.lines, values, strict=True))
             label = ", ".join(value_label(self.axes[i].path, value) for i, value in chosen.items())
             color = 0 if main is None else colors[chosen[main]]
-            style = Style(color, color if len(self.lines) <= 1 else n % MOST_LINES)
+            style = Style(color, color if len(self.lines) <= 1 else n % MOST_LINES, shades[color])
+            shades[color] += 1
             yield Line(label, style, tuple(self._points(chosen)))
 
     def compared(self) -> int | None:

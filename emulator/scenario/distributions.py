@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from emulator.scenario.traces import Series, TraceError, read_trace
-from emulator.scenario.values import Column, Number, Part, Seconds, Text, misfit
+from emulator.scenario.values import Aliased, Column, Number, Part, Seconds, Text, misfit
 
 Sampler = Callable[[int], NDArray[np.float64]]
 """Gives the next ``n`` values of an endless sequence, each time it is called."""
@@ -33,7 +33,7 @@ Sampler = Callable[[int], NDArray[np.float64]]
 Positive = Annotated[float, Seconds(above=True)]
 
 
-class _Distribution(Part):
+class _Distribution(Aliased):
     """What every distribution can do."""
 
     def sampler(self, seed: SeedSequence) -> Sampler:

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_ser
 
 from emulator.scenario.values import (
     MAX_WORKERS,
+    Aliased,
     Number,
     Part,
     Seconds,
@@ -49,7 +50,7 @@ class Straggler(_OneOf):
     """What the whole duration of the episode is multiplied by."""
 
 
-class Slow(Part):
+class Slow(Aliased):
     """Some workers slow down for a while."""
 
     workers: Workers
@@ -69,7 +70,7 @@ class Crash(Part):
     """How long they are down, in seconds."""
 
 
-class StallTrainer(Part):
+class StallTrainer(Aliased):
     """The trainer does nothing for a while."""
 
     for_seconds: Annotated[float, Seconds(above=True)] = Field(alias="for", examples=["2m"])

@@ -13,7 +13,14 @@ from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 MAX_SECONDS = 1e9
@@ -33,6 +40,18 @@ class Part(BaseModel):
     """A part of a scenario: frozen, and without room for keys it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Aliased(Part):
+    """A part that is always written under the keys it is read by, where fields have other names."""
+
+    @model_serializer(mode="wrap")
+    def _under_aliases(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        return {
+            (fields[name].alias or name) if name in fields else name: value
+            for name, value in handler(self).items()
+        }
 
 
 def misfit(allowed: str, found: str, *, key: str = "") -> PydanticCustomError:

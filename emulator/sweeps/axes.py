@@ -8,11 +8,14 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from emulator.errors import Problem, ScenarioError
-from emulator.scenario.tree import Place, parse
+from emulator.scenario.tree import Place, parse, shown
 from emulator.scenario.values import parse_duration
 
 MAX_VALUES = 10_000
 """The most values of an axis."""
+
+MAX_END = 10**18
+"""The highest end of a range, above all that a scenario takes."""
 
 Cell = str | int | float | bool | None
 """A value as a table shows it."""
@@ -154,9 +157,16 @@ def yaml_text(value: Any) -> str:
     return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in text)
 
 
-def has_path(path: str, value: Any) -> bool:
-    """Whether a value, or one inside it, is the path of a file."""
-    return bool(_absolute(path, value, "/") != value)
+def paths_in(path: str, value: Any) -> Iterator[str]:
+    """The paths of files that a value at a dotted path is or has inside it."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from paths_in(key, item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from paths_in("", item)
+    elif isinstance(value, str) and path.rpartition(".")[2] == "path":
+        yield value
 
 
 def absolute_text(axis: Axis, folder: str) -> str:
@@ -202,13 +212,16 @@ def _range(text: str, place: Place, path: str) -> list[int | float] | None:
         start, stop = (_number(end) for end in ends[:2])
     except ValueError:
         return None
+    for end, number in zip(ends, (start, stop), strict=False):
+        if not -MAX_END <= number <= MAX_END:
+            raise _refused(place, path, shown(end.strip()), f"ends of a range from -{MAX_END} to {MAX_END}")
     try:
         count = int(ends[2])
     except ValueError:
         count = 0
     if not 1 <= count <= MAX_VALUES:
         allowed = f"a whole number of values from 1 to {MAX_VALUES} behind the second colon"
-        raise _refused(place, path, ends[2].strip() or "nothing", allowed)
+        raise _refused(place, path, shown(ends[2].strip()) or "nothing", allowed)
     if (count == 1) != (start == stop):
         allowed = "one value between equal ends, two or more between different ones"
         raise _refused(place, path, f"{count} from {ends[0].strip()} to {ends[1].strip()}", allowed)
@@ -222,7 +235,7 @@ def _number(text: str) -> Decimal:
         number = Decimal(text.strip())
     except InvalidOperation:
         return Decimal(str(parse_duration(text.strip())))
-    if not number.is_finite():
+    if number.is_nan():
         raise ValueError(text)
     return number
 

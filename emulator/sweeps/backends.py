@@ -1,8 +1,11 @@
 """Where jobs run: on all cores of this machine, on a Dask cluster, or on Ray, all by joblib."""
 
 import logging
+import os
 import signal
 import socket
+import threading
+import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, Literal, get_args
@@ -14,6 +17,7 @@ Backend = Literal["local", "dask", "ray"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
 _PATIENCE = 10  # seconds for a cluster to answer
+_WATCH = 1  # seconds between looks whether a parent is alive
 _WAVE = 4  # jobs for each worker, where results come only with the last of a call
 
 
@@ -58,7 +62,7 @@ def _configured(backend: Backend, address: str | None, jobs: int | None) -> Iter
         with _ray(address, jobs):
             yield {"backend": "ray", "n_jobs": jobs or -1}
     else:
-        yield {"backend": "loky", "n_jobs": jobs or -1, "initializer": _prepare}
+        yield {"backend": "loky", "n_jobs": jobs or -1, "initializer": _prepare_local}
 
 
 def _prepare() -> None:
@@ -66,6 +70,19 @@ def _prepare() -> None:
     import emulator.api  # noqa: F401, PLC0415
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _prepare_local() -> None:
+    """Make a process of this machine ready, that ends with its parent even if that is killed."""
+    _prepare()
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent is gone; joblib's would wait for work and hold stdout for minutes."""
+    while os.getppid() == parent:
+        time.sleep(_WATCH)
+    os._exit(1)
 
 
 def _knock(address: str, what: str) -> None:

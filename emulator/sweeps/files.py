@@ -1,10 +1,13 @@
 """What a sweep keeps on disk: the grid, a row for each run as it ends, and the summary.
 
-``sweep.json`` is the grid. ``runs.csv`` gets the rows in the order in which runs end, and is put in order at
-the end; so a sweep that was killed has kept every row but perhaps the last, cut short, which does not count.
+``sweep.json`` is the grid, with the SHA-256 of each trace file that it names and of itself, so that rows of
+another grid or of other durations are never added. ``runs.csv`` gets the rows in the order in which runs end,
+and is put in order at the end; so a sweep that was killed has kept every row but perhaps the last, cut short,
+which does not count.
 """
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -13,8 +16,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from emulator.errors import ScenarioError, SweepError
-from emulator.sweeps.axes import cell_text
+from emulator.scenario.loading import parse_scenario
+from emulator.scenario.tree import shown
+from emulator.sweeps.axes import cell_text, yaml_text
 from emulator.sweeps.grid import Grid, from_json
 from emulator.sweeps.jobs import TEXTS, Row
 from emulator.sweeps.table import Sweep
@@ -38,7 +45,7 @@ class Directory:
     """The directory of one sweep; all methods raise SweepError where it cannot be read or written."""
 
     def __init__(self, path: str | os.PathLike[str], grid: Grid) -> None:
-        self.path = Path(path)
+        self.path = _folder(path)
         self._grid = grid
 
     def open(self, command: str) -> dict[int, Row]:
@@ -48,6 +55,9 @@ class Directory:
         in it, or another sweep.
         """
         header = {"schema": SCHEMA, "emulator": __version__, **self._grid.to_json()}
+        if traces := self._grid.traces():
+            header["traces"] = {file: _file_hash(file) for file in traces}
+        header["sha256"] = _hash_of(header)
         texts = {GRID: _json(header), SCENARIO: _json(header["scenario"]), COMMAND: command + "\n"}
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -123,22 +133,92 @@ class Directory:
 
 def read_grid(directory: str | os.PathLike[str]) -> Grid:
     """The grid of the sweep that a directory keeps; SweepError if it keeps none that can be gone on with."""
-    path = Path(directory)
+    path = _folder(directory)
     try:
         document = _header(path)
     except OSError as error:
         raise _unwritable(path, error) from error
-    if document.get("schema") != SCHEMA or document.get("emulator") != __version__:
+    if document.get("schema") != SCHEMA:
+        raise SweepError(
+            f"{path / GRID}: found a file of schema {shown(cell_text(document.get('schema')))}; allowed: "
+            f"schema {SCHEMA}, which this version, {__version__}, writes; begin a new one"
+        )
+    if document.get("emulator") != __version__:
         raise SweepError(
             f"{path / GRID}: found a sweep of emulator {document.get('emulator')}; allowed: one of this "
             f"version, {__version__}, since the runs of a sweep are to be comparable; begin a new one"
         )
+    _check_traces(path, document)
     try:
-        return from_json(document)
-    except ScenarioError:
-        raise
-    except (KeyError, TypeError, ValueError) as error:
+        grid = from_json(document)
+    except ValidationError:
+        raise SweepError(f"{path / GRID} is damaged: {_mistakes(document['scenario'], path)}") from None
+    except ScenarioError as error:
         raise SweepError(f"{path / GRID} is damaged: {error}") from error
+    except KeyError as error:
+        raise SweepError(f"{path / GRID} is damaged: it has no {error.args[0]}") from error
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise SweepError(f"{path / GRID} is damaged: {error}") from error
+    rest = {name: value for name, value in document.items() if name != "sha256"}
+    if document.get("sha256") != _hash_of(rest):
+        raise SweepError(
+            f"{path / GRID}: found another grid than the sweep began with (its sha256 tells); allowed: the "
+            "file as it was written, since the rows are to be of one grid; undo the change, or begin a new "
+            "sweep in another directory"
+        )
+    return grid
+
+
+def _check_traces(path: Path, document: Mapping[str, Any]) -> None:
+    """SweepError if a trace file is not as it was when the sweep began."""
+    traces = document.get("traces", {})
+    if not isinstance(traces, dict):
+        raise SweepError(f"{path / GRID} is damaged: its traces are no mapping")
+    for file, before in traces.items():
+        now = _file_hash(file)
+        if now != before:
+            found = "no file to read" if now is None else f"contents of the SHA-256 {now}"
+            began = "none" if before is None else before
+            raise SweepError(
+                f"{file}: found {found}; allowed: the file as it was when the sweep in {path} began "
+                f"({began}), since all rows are to be of the same durations; restore that, or begin a new "
+                "sweep in another directory"
+            )
+
+
+def _file_hash(file: str) -> str | None:
+    """The SHA-256 of a file's contents; None where there is no file to read."""
+    if not os.path.isfile(file):  # noqa: PTH113 - a pipe or a device may have no end
+        return None
+    try:
+        with Path(file).open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _hash_of(document: Mapping[str, Any]) -> str:
+    """The SHA-256 of a document of JSON values, however its text is laid out."""
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def _mistakes(scenario: Any, path: Path) -> str:
+    """What is wrong with the scenario of a grid, in sentences."""
+    try:
+        parse_scenario(yaml_text(scenario), path / SCENARIO, overrides=(), seed=None)
+    except ScenarioError as error:
+        told = [f"scenario.{p.key}: found {p.found}; allowed: {p.allowed}" for p in error.problems]
+        return "; ".join(told).replace("scenario.:", "scenario:")
+    return "its scenario cannot be used"
+
+
+def _folder(directory: str | os.PathLike[str]) -> Path:
+    """The path of a directory; SweepError for an empty text, which would be the working directory."""
+    if not os.fspath(directory):
+        raise SweepError(
+            "found no name of a directory; allowed: the path of one, . for the working directory"
+        )
+    return Path(directory)
 
 
 def _header(path: Path) -> dict[str, Any]:
@@ -152,6 +232,8 @@ def _header(path: Path) -> dict[str, Any]:
         ) from None
     except ValueError as error:
         raise SweepError(f"{path / GRID} is damaged: {error}") from error
+    except RecursionError:
+        raise SweepError(f"{path / GRID} is damaged: it is nested too deeply") from None
     if not isinstance(document, dict):
         raise SweepError(f"{path / GRID} is damaged: it is no mapping")
     return document

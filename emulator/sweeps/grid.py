@@ -1,7 +1,9 @@
 """The grid: every point that the axes span, each with its scenario, or with why it has none."""
 
 import copy
-from collections.abc import Mapping, Sequence
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -14,11 +16,14 @@ from emulator.errors import Problem, ScenarioError
 from emulator.scenario import Scenario
 from emulator.scenario.loading import parse_scenario
 from emulator.scenario.tree import Place
-from emulator.sweeps.axes import Axis, Cell, cell_text, has_path, make_axes, yaml_text
+from emulator.sweeps.axes import Axis, Cell, cell_text, make_axes, paths_in, yaml_text
 from emulator.sweeps.jobs import TEXTS, Row, figure_names
 
 MAX_RUNS = 1_000_000
 """The most runs of a sweep."""
+
+MAX_POINTS = 100_000
+"""The most points of a grid: each has a scenario of its own, which takes some 0.1 ms and 10 kB."""
 
 _MOST_PROBLEMS = 10
 
@@ -97,9 +102,18 @@ class Grid:
             "vary": {axis.path: list(axis.given) for axis in self.axes},
             "seeds": list(self.seeds),
         }
-        if any(has_path(axis.path, value) for axis in self.axes for value in axis.given):
+        if any(True for _ in self._paths_varied()):
             document["folder"] = self.folder
         return document
+
+    def traces(self) -> list[str]:
+        """The files of durations that its points name, as absolute paths, whether they exist or not."""
+        base = {name: value for name, value in given(self.scenario).items() if name != "lanes"}
+        named = {*paths_in("", base), *self._paths_varied()}
+        return sorted({os.path.abspath(os.path.join(self.folder, path)) for path in named})  # noqa: PTH100, PTH118 - as text, links kept
+
+    def _paths_varied(self) -> Iterator[str]:
+        return (path for axis in self.axes for value in axis.given for path in paths_in(axis.path, value))
 
 
 def from_json(document: Mapping[str, Any]) -> Grid:
@@ -123,9 +137,10 @@ def make_grid(
     """
     axes = make_axes(vary)
     numbers = _seeds(scenario, seeds)
-    count = len(numbers)
-    for axis in axes:
-        count *= len(axis.values)
+    spanned = math.prod(len(axis.values) for axis in axes)
+    if spanned > MAX_POINTS:
+        raise _refused(axes[-1].place, axes[-1].path, f"{spanned} points in all", f"at most {MAX_POINTS}")
+    count = spanned * len(numbers)
     if count > MAX_RUNS:
         raise _refused(axes[-1].place, axes[-1].path, f"{count} runs in all", f"at most {MAX_RUNS}")
     folder = str(Path(folder).absolute())

@@ -8,8 +8,9 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from emulator.plots.words import value_text
 from emulator.summary import decimal
-from emulator.sweeps.axes import cell_text
+from emulator.sweeps.axes import Cell, cell_text
 from emulator.sweeps.table import Sweep
 
 WIDTH = 100
@@ -20,6 +21,8 @@ _DIM = "bright_black"
 _LEAST = 8
 
 _THEORY = "theory"
+_FIRST_DROPPED = (("dropped %", "tends to"), ("at most",), ("p95/max",), ("busy %",), (_THEORY,))
+"""The columns that go, in turn, where not all have room."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +92,16 @@ def _table(sweep: Sweep, summary: Sequence[Mapping[str, Any]], *, sign: str, wid
     lines = [(point, line) for point, line in zip(sweep.points, summary, strict=True) if line["runs"]]
     figures = _figures([line for _, line in lines], sign)
     names = [name.replace("_", " ") for name in short_names([axis.path for axis in sweep.axes])]
-    labels = [[cell_text(point.values[axis.path]) for point, _ in lines] for axis in sweep.axes]
+    labels = [_labels([point.values[axis.path] for point, _ in lines]) for axis in sweep.axes]
     # Values of an axis go on in further lines, in words; what is left of the width must hold the longest.
     least = [
         max(map(len, " ".join([name, *column]).split())) for name, column in zip(names, labels, strict=True)
     ]
     room = width - sum(least) - 2 * len(least)
-    if _width(figures) > room:
-        figures.pop(_THEORY, None)
+    for dropped in _FIRST_DROPPED:
+        if _width(figures) > room:
+            for column in dropped:
+                figures.pop(column, None)
     whole = [_longest([name, *column]) for name, column in zip(names, labels, strict=True)]
     widths = _shared(width - _width(figures) - 2 * len(least), least, whole)
     table = Table(box=None, padding=(0, 1), show_edge=False, pad_edge=False, header_style="bold")
@@ -104,7 +109,7 @@ def _table(sweep: Sweep, summary: Sequence[Mapping[str, Any]], *, sign: str, wid
         table.add_column(name, overflow="fold", width=chosen)
     for name, cells in figures.items():
         table.add_column(name, justify="right", no_wrap=True, width=_longest([name, *cells]))
-    styles = {"updates/h": "bold", _THEORY: _DIM, "failed": _ALERT}
+    styles = {"updates/h": "bold", **dict.fromkeys((_THEORY, "at most", "tends to"), _DIM), "failed": _ALERT}
     for number in range(len(lines)):
         row = [Text(column[number]) for column in labels]
         row += [Text(cells[number], style=styles.get(name, "")) for name, cells in figures.items()]
@@ -119,15 +124,35 @@ def _figures(lines: Sequence[Mapping[str, Any]], sign: str) -> dict[str, list[st
         _THEORY: [_tenth(line.get("theory.updates_per_hour")) for line in lines],
         "busy %": [_measured(line, "workers.utilisation", _percent, sign) for line in lines],
         "stale": [_measured(line, "staleness.mean", decimal, sign) for line in lines],
+        "at most": [decimal(line.get("at_most.staleness.mean")) for line in lines],
         "p95/max": [
             f"{_tenth(line['staleness.p95.mean'])}/{_tenth(line['staleness.max.mean'])}" for line in lines
         ],
         "bias": [_measured(line, "episode_seconds.length_bias", decimal, sign) for line in lines],
+        "dropped %": [_dropped(line) for line in lines],
+        "tends to": [_percent(line.get("tends_to.episodes.dropped_share")) for line in lines],
         "reward": [_measured(line, "learning.reward", decimal, sign) for line in lines],
         "min to 80%": [_measured(line, "learning.minutes_to_80", _tenth, sign) for line in lines],
         "failed": [f"{line['failed']}/{line['runs']}" if line["failed"] else "" for line in lines],
     }
     return {name: cells for name, cells in columns.items() if not set(cells) <= {"-", "-/-", ""}}
+
+
+def _dropped(line: Mapping[str, Any]) -> str:
+    """The share of finished episodes that were dropped, where theory knows it."""
+    if line.get("tends_to.episodes.dropped_share") is None or not line["episodes.finished.mean"]:
+        return "-"
+    return _percent(line["episodes.dropped.mean"] / line["episodes.finished.mean"])
+
+
+def _labels(values: Sequence[Cell]) -> list[str]:
+    """The values of an axis as texts: fractions rounded as in the charts, unless that makes two the same."""
+    rounded = {
+        value: value_text(value) if isinstance(value, float) else cell_text(value) for value in set(values)
+    }
+    if len(set(rounded.values())) < len(rounded):
+        return list(map(cell_text, values))
+    return [rounded[value] for value in values]
 
 
 def _shared(room: int, least: Sequence[int], whole: Sequence[int]) -> list[int]:

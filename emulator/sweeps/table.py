@@ -68,39 +68,52 @@ class Sweep:
 
     @cached_property
     def _laws(self) -> list[dict[str, float]]:
-        return [_expected(point.scenario) for point in self.points]
+        return [_known(point.scenario) for point in self.points]
+
+    def _place(self, column: str) -> tuple[int, int]:
+        """Where a column of theory stands: by its kind, then as the figures do."""
+        kind, _, name = column.partition(".")
+        figures = self.figures
+        return _KINDS.index(kind), figures.index(name) if name in figures else len(figures)
 
     def summary(self) -> list[dict[str, Any]]:
         """One dict a point, in order: the axes, ``runs``, ``failed``, and each figure's mean and interval.
 
         The figure F of the runs that did not fail gives ``F.mean``, ``F.se`` (its standard error) and
         ``F.low`` and ``F.high`` (its 95 % interval by Student's t), None where too few runs have it. Where a
-        law of `emulator.theory` holds, ``theory.F`` has what it expects.
+        law of `emulator.theory` holds, ``theory.F`` has what it expects, ``tends_to.F`` what F tends to in a
+        long run, and ``at_most.F`` what F never exceeds; ``tends_to`` has also ``episodes.dropped_share``, of
+        those finished.
         """
         by_point: list[list[Row]] = [[] for _ in self.points]
         for row in self.rows:
             by_point[row["run"] // len(self.seeds)].append(row)
         laws = self._laws
-        expected = [name for name in self.figures if any(name in law for law in laws)]
+        known = sorted({column for law in laws for column in law}, key=self._place)
         return [
             {
                 **point.values,
                 "runs": len(rows),
                 "failed": sum(row["error"] is not None for row in rows),
                 **_intervals(self.figures, rows),
-                **{f"theory.{name}": law.get(name) for name in expected},
+                **{column: law.get(column) for column in known},
             }
             for point, rows, law in zip(self.points, by_point, laws, strict=True)
         ]
 
 
-def _expected(scenario: Scenario | None) -> dict[str, float]:
-    """What theory expects of the figures of a scenario, where a law holds."""
+_KINDS = ("theory", "tends_to", "at_most")
+
+
+def _known(scenario: Scenario | None) -> dict[str, float]:
+    """What theory says of the figures of a scenario, where a law holds, by column."""
     if scenario is None:
         return {}
-    from emulator.theory import expected  # noqa: PLC0415  (it takes long to import)
+    from emulator.theory import expected, limits  # noqa: PLC0415  (it takes long to import)
 
-    return {name: law.mean for name, law in expected(scenario).items()}
+    laws = {f"theory.{name}": law.mean for name, law in expected(scenario).items()}
+    bounds = {f"{law.kind.replace(' ', '_')}.{name}": law.value for name, law in limits(scenario).items()}
+    return laws | bounds
 
 
 def _intervals(figures: Sequence[str], rows: Sequence[Row]) -> dict[str, float | None]:

@@ -1,5 +1,7 @@
 """Which law a scenario falls under: the one place that knows when which of them holds."""
 
+import math
+
 import numpy as np
 
 from emulator.scenario import Scenario
@@ -9,6 +11,9 @@ from emulator.theory.renewal import Durations
 from emulator.theory.rounds import Rounds
 
 _MOST_ALIKE = 0.02
+_ENOUGH = 16
+_EPISODES_TO_SMEAR = 5
+_LEAST_SPREAD = 0.05
 
 
 def durations_of(scenario: Scenario) -> Durations | None:
@@ -37,7 +42,7 @@ def rounds_of(scenario: Scenario, durations: Durations) -> Rounds | None:
         case Synchronous(unfinished="wait") | OneStepOff():
             independent = True
         case Synchronous(unfinished="abort"):
-            issued = int(-(-strategy.oversample * batch // 1))
+            issued = math.ceil(strategy.oversample * batch)
             independent = rollout.group_size == 1
         case Asynchronous(enforce="gate") if strategy.max_staleness is not None:
             independent = strategy.max_staleness * batch < 1 and trainer.publish_every == 1
@@ -89,6 +94,42 @@ def busy_seconds_of(scenario: Scenario) -> float | None:
     if trainer.update_seconds.variance() or not regular:
         return None
     return trainer.update_seconds.mean() + trainer.weight_sync_seconds
+
+
+def ages_hold(scenario: Scenario, durations: Durations) -> bool:
+    """Whether the ages of a flow's episodes follow their law.
+
+    Not of few workers or small batches, whose numbers are far from normal; not where workers finish in waves.
+    Nor where a publication follows at once on a batch and moves running episodes: one just begun has
+    generated nothing.
+    """
+    strategy = scenario.strategy
+    at_once = busy_seconds_of(scenario) == 0
+    moves = isinstance(strategy, Asynchronous) and strategy.weights == "in_flight"
+    variation = durations.deviation / durations.mean
+    blended = variation**2 * scenario.duration >= durations.mean and variation > _LEAST_SPREAD
+    enough = min(scenario.rollout.workers, scenario.trainer.batch_size) >= _ENOUGH
+    return enough and blended and continuous(durations.distribution) and not (at_once and moves)
+
+
+def smeared(scenario: Scenario, durations: Durations) -> bool:
+    """Whether episodes finish at any time, and not perhaps many of them just with the run.
+
+    They do if a worker has most likely had some episode that is continuous.
+    """
+    return (
+        _continuous_share(durations.distribution) * scenario.duration >= _EPISODES_TO_SMEAR * durations.mean
+    )
+
+
+def _continuous_share(distribution: Distribution) -> float:
+    if continuous(distribution):
+        return math.inf
+    if not isinstance(distribution, Mixture):
+        return 0.0
+    total = math.fsum(part.weight for part in distribution.components)
+    parts = (part for part in distribution.components if continuous(part.distribution))
+    return math.fsum(part.weight for part in parts) / total
 
 
 def continuous(distribution: Distribution) -> bool:

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 
 from emulator.scenario import Scenario
 from emulator.theory.conditions import (
+    ages_hold,
     busy_seconds_of,
     busy_workers,
-    continuous,
     durations_of,
     flows,
     rounds_of,
+    smeared,
 )
-from emulator.theory.flow import Flow
+from emulator.theory.flow import Flow, waves
 from emulator.theory.laws import asynchronous_rate
 from emulator.theory.renewal import MOST_CELLS, Durations, Grid, Renewals, grid_for
 from emulator.theory.rounds import RoundFigures, Rounds
 
-_CELLS_FOR_ROUNDS = 1 << 14
+_CELLS_FOR_ROUNDS = 1 << 15
 _CELLS_TO_A_MEAN = 8
 _CLEARLY = 1.25
 
@@ -66,18 +67,12 @@ def _rounds(scenario: Scenario, rounds: Rounds) -> Iterator[tuple[str, Expectati
         law = "E[N] = sum over n of P(n rounds <= T), a round = max(B draws, U) + S"
     elif rounds.issued > rounds.batch_size:
         law = "E[N] = sum over n of P(n rounds <= T), a round = B-th of N draws + U + S"
-    yield from _updates(scenario, found.updates, found.updates_deviation, law, holds)
-    service = scenario.rollout.workers * scenario.duration
-    law = "seconds generated in rounds begun by T, by W T"
-    busy = Expectation(found.generating_seconds / service, None, law, holds)
-    yield "workers.utilisation", busy
-    if rounds.issued == rounds.batch_size:
-        yield "workers.goodput", busy
-    share = found.busy_seconds / scenario.duration
-    deviation = _busy_deviation(rounds, found, share)
-    busy_deviation = None if deviation is None else deviation / scenario.duration
-    law = "E[N] (U + S) / T, and the part of the last"
-    yield "trainer.utilisation", Expectation(share, busy_deviation, law, holds)
+    if found.updates_known:
+        yield from _updates(scenario, found.updates, found.updates_deviation, law, holds)
+    if found.times_known:
+        yield from _round_times(scenario, rounds, found, holds)
+    if found.lag is None:
+        return
     if not rounds.overlapping:
         for name in ("mean", "in_flight_mean", "in_queue_mean"):
             yield f"staleness.{name}", Expectation(0.0, 0.0, "each round under the newest weights", holds)
@@ -88,12 +83,30 @@ def _rounds(scenario: Scenario, rounds: Rounds) -> Iterator[tuple[str, Expectati
         yield "staleness.in_flight_mean", Expectation(0.0, 0.0, "no publication while a round runs", holds)
 
 
+def _round_times(
+    scenario: Scenario, rounds: Rounds, found: RoundFigures, holds: str
+) -> Iterator[tuple[str, Expectation]]:
+    service = scenario.rollout.workers * scenario.duration
+    law = "seconds generated in rounds begun by T, by W T"
+    busy = Expectation(found.generating_seconds / service, None, law, holds)
+    yield "workers.utilisation", busy
+    if rounds.issued == rounds.batch_size:
+        yield "workers.goodput", busy
+    share = found.busy_seconds / scenario.duration
+    deviation = _busy_deviation(rounds, found, share) if found.updates_known else None
+    busy_deviation = None if deviation is None else deviation / scenario.duration
+    law = "E[N] (U + S) / T, and the part of the last"
+    yield "trainer.utilisation", Expectation(share, busy_deviation, law, holds)
+
+
 def _busy_deviation(rounds: Rounds, found: RoundFigures, share: float) -> float | None:
     """How the trainer's busy seconds vary: with the number of updates, and with how long each is."""
     each = (rounds.update.mean() + rounds.push_seconds) * found.updates_deviation
     variance = found.updates * rounds.update.variance()
     if not variance:
         return each
+    if not math.isfinite(variance):
+        return None
     # Var(sum of U - share * rounds) for the N rounds, in which a long update is also one round less.
     return None if rounds.overlapping else math.sqrt(max(0.0, each**2 + (1 - 2 * share) * variance))
 
@@ -107,11 +120,13 @@ def _busy(scenario: Scenario, durations: Durations) -> Iterator[tuple[str, Expec
     busy = busy_seconds_of(scenario)
     if busy is None:
         return
+    trainer, workers = scenario.trainer, scenario.rollout.workers
     grid = _grid(scenario, durations)
     if grid.step > durations.mean / _CELLS_TO_A_MEAN:
         yield from _long_flow(scenario, durations, busy)
-    elif grid.step < durations.deviation / 2 or durations.constant:
-        trainer, workers = scenario.trainer, scenario.rollout.workers
+    elif durations.constant:
+        yield from _certain_flow(scenario, durations)
+    elif grid.step < durations.deviation / 2 and smeared(scenario, durations):
         renewals = Renewals(durations, grid)
         yield from _flow(scenario, Flow(renewals, workers, trainer.batch_size, busy, trainer.publish_every))
 
@@ -130,6 +145,16 @@ def _long_flow(scenario: Scenario, durations: Durations, busy: float) -> Iterato
         yield "trainer.utilisation", Expectation(min(1.0, load), None, law, holds)
 
 
+def _certain_flow(scenario: Scenario, durations: Durations) -> Iterator[tuple[str, Expectation]]:
+    trainer, workers = scenario.trainer, scenario.rollout.workers
+    times = trainer.update_seconds.mean(), trainer.weight_sync_seconds
+    found = waves(durations.mean, workers, trainer.batch_size, *times, end=scenario.duration)
+    if found is not None:
+        law, holds = "each batch in turn: W episodes at once, every E[d] seconds", "constant durations"
+        yield from _updates(scenario, found[0], 0.0, law, holds)
+        yield "trainer.utilisation", Expectation(found[1] / scenario.duration, 0.0, law, holds)
+
+
 def _flow(scenario: Scenario, flow: Flow) -> Iterator[tuple[str, Expectation]]:
     found = flow.figures()
     if found is None:
@@ -145,7 +170,7 @@ def _flow(scenario: Scenario, flow: Flow) -> Iterator[tuple[str, Expectation]]:
     in_flight, in_queue, staleness = found.in_flight, found.in_queue, found.staleness
     if in_flight is None or in_queue is None or staleness is None:
         return
-    if continuous(scenario.rollout.episode_seconds):
+    if ages_hold(scenario, flow.renewals.durations):
         law = "W for each publication, less what still runs at the last batch; tends to W/B"
         if flow.load >= 1:
             law = "W for each publication while what is trained ran; tends to E[d] / (U + S)"

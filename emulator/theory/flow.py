@@ -33,6 +33,31 @@ class FlowFigures:
     staleness: tuple[float, float] | None
 
 
+def waves(
+    episode: float, workers: int, batch_size: int, update: float, push: float, *, end: float
+) -> tuple[float, float] | None:
+    """The number of updates and the trainer's busy seconds where nothing is left to chance.
+
+    Every batch in turn, in the sums that a run makes of constant seconds; None if they are too many.
+    """
+    if end / episode * workers / batch_size > _MOST_UPDATES:
+        return None
+    free = finish = busy = 0.0
+    finished = batches = updates = 0
+    while True:
+        while finished < (batches + 1) * batch_size and finish <= end:
+            finish += episode
+            finished += workers
+        taken = max(finish, free)
+        if taken > end:
+            return float(updates), busy
+        batches += 1
+        done = taken + update
+        free = done + push
+        busy += min(end - taken, update) + min(max(0.0, end - done), push)
+        updates += free <= end
+
+
 @dataclass(frozen=True)
 class Flow:
     """Workers, and a trainer that is busy for a constant time with each batch (seconds, push included)."""
@@ -75,9 +100,6 @@ class Flow:
 
     def _finished_by(self, x: Values, batches: Values) -> Values:
         """The chance that so many batches are finished by `x`."""
-        if self.renewals.durations.constant:
-            rounds = np.ceil(batches * self.batch_size / self.workers)
-            return np.where(rounds * self.renewals.durations.mean <= x * (1 + 1e-12), 1.0, 0.0)
         margin = self._mean(x) - batches * self.batch_size + 0.5
         return np.where(x > 0, _normal_cdf(margin / np.maximum(self._deviation(x), 1e-9)), 0.0)
 
@@ -88,8 +110,6 @@ class Flow:
         updates before `around`; for the workers (+1), what is missing within as many after it. The sum of
         their means bounds the mean of their maximum, which is what waits (Lindley's recursion).
         """
-        if self.renewals.durations.constant:
-            return 0.0
         lags = np.arange(1, _LAGS + 1)
         spans = lags * self.busy_seconds
         inside = around - spans > 0 if sign < 0 else around + spans < self.renewals.grid.end
@@ -131,15 +151,12 @@ class Flow:
         end, batch, busy = self.renewals.grid.end, self.batch_size, self.busy_seconds
         path = self._path(z)
         batches = np.arange(1, int((path[-1] + 0.5) // batch) + 1)
-        if self.renewals.durations.constant:
-            complete = np.ceil(batches * batch / self.workers) * self.renewals.durations.mean
-        else:
-            complete = np.interp(batches * batch - 0.5, path, self.renewals.grid.times)
+        complete = np.interp(batches * batch - 0.5, path, self.renewals.grid.times)
         taken = batches * busy + np.maximum.accumulate(complete - batches * busy)
         taken = taken[taken <= end]
         n = len(taken)
         utilisation = float(np.minimum(busy, end - taken).sum()) / end
-        if not n or self.renewals.durations.constant:
+        if not n:
             return _Path(utilisation, None)
         last, trained = float(complete[n - 1]), batch * n
         every = slice(self.publish_every - 1, None, self.publish_every)
@@ -156,7 +173,7 @@ class Flow:
         ages = _Ages(
             in_flight=self.workers * float((1 - missed).sum()) / trained,
             in_flight_variance=self.workers * max(0.0, spread) / trained**2,
-            in_queue=float(queued.sum()) / trained,
+            in_queue=max(0.0, float(queued.sum())) / trained,
             in_queue_variance=varied / trained**2 if self.load < 1 else 0.0,
         )
         return _Path(utilisation, ages)

@@ -235,3 +235,37 @@ def test_words_beside_lines_keep_their_order_and_their_distance(wanted: list[flo
 def test_words_stay_beside_their_lines_where_there_is_room() -> None:
     assert apart([0.5, 0.2, 0.9], 0.1, 0.0, 1.0) == [0.5, 0.2, 0.9]
     assert apart([0.5, 0.5], 0.1, 0.0, 1.0) == pytest.approx([0.5, 0.6])
+
+
+def _lines_of(axis: Axes) -> list[tuple[str, list[float]]]:
+    """Colour and places of every line with its points, as drawn with their intervals."""
+    return [
+        (to_hex(container[0].get_color()), list(map(float, container[0].get_xdata())))
+        for container in axis.containers
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_series_of_one_strategy_are_told_apart_by_shade_and_place(theme: Any) -> None:
+    sweep = made(
+        {SIGMA: SIGMAS, "strategy": [SYNCHRONOUS, ASYNCHRONOUS], "trainer.batch_size": [32, 64]}, outcome
+    )
+    (axis, *_) = plots.figures(sweep, theme)["differences"].axes
+    (first, at_first), (second, at_second) = _lines_of(axis)
+    assert first == THEMES[theme].series[0]
+    assert sum(abs(int(first[i : i + 2], 16) - int(second[i : i + 2], 16)) for i in (1, 3, 5)) > 100
+    # 1.2 % of the width of three panels, each from 0.1 to 1.5; half to either side.
+    assert np.subtract(at_second, at_first) == pytest.approx(3 * 0.012 * 1.4)
+    assert np.add(at_second, at_first) / 2 == pytest.approx(SIGMAS)
+
+
+def test_one_series_of_a_strategy_stands_at_its_places_in_its_colour() -> None:
+    (axis,) = plots.figures(SWEEPS["two"](), "light")["updates"].axes
+    assert _lines_of(axis) == [(THEMES["light"].series[n], SIGMAS) for n in (1, 0)]
+
+
+def test_theory_known_at_one_place_alone_is_drawn_there(expect: Callable[[Any], None]) -> None:
+    expect(lambda s: {"updates_per_hour": 50.0} if s.rollout.workers in (8, 32, 64) else {})
+    (axis,) = plots.figures(made({"rollout.workers": [8, 16, 32, 64]}, outcome), "light")["updates"].axes
+    (dots,) = (line for line in axis.lines if line.get_marker() == "o" and line.get_alpha())
+    assert (list(dots.get_xdata()), list(dots.get_ydata())) == ([8], [50])

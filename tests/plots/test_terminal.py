@@ -12,6 +12,7 @@ from rich.console import Console
 
 from emulator.plots.terminal import draw
 from emulator.plots.terminal.scale import Scale, fitted, round_step, ticks
+from emulator.scenario import Scenario
 from emulator.sweeps import Sweep
 from tests.plots.made import ASYNCHRONOUS, GATE, SIGMA, SYNCHRONOUS, figures, made
 from tests.plots.test_drawings import SWEEPS
@@ -71,6 +72,38 @@ def test_a_map_is_shaded_by_the_share_of_episodes() -> None:
         "       0.61           0.00",
         "  spread of episode durations, σ",  # noqa: RUF001
     ]
+
+
+def test_no_dots_are_drawn_where_theory_is_unknown(expect: Callable[[Any], None]) -> None:
+    known = {16: 50.0, 32: 50.0, 80: 50.0}
+
+    def law(scenario: Scenario) -> dict[str, float]:
+        workers = scenario.rollout.workers
+        return {"updates_per_hour": known[workers]} if workers in known else {}
+
+    expect(law)
+    sweep = made({"rollout.workers": [16, 32, 48, 64, 80, 96]}, lambda *_: figures(100.0))
+    (line,) = (
+        line for line in chart(drawn(sweep, 80), "Updates per hour") if "··" in line and "theory" not in line
+    )
+    places = [x for x, character in enumerate(line) if character == "·"]
+    (ticks,) = (
+        line for line in chart(drawn(sweep, 80), "Updates per hour") if line.split()[:2] == ["16", "32"]
+    )
+    first, second, alone = (ticks.index(tick) for tick in ("16", "32", "80"))
+    # From the first to the second without a gap, and one alone; a tick of two digits begins before its point.
+    assert places == [*range(first + 1, second + 2), alone + 1]
+
+
+def test_means_of_a_map_are_all_told_however_large() -> None:
+    sigmas = [n / 10 for n in range(1, 16)]
+    sweep = made(
+        {SIGMA: sigmas, "strategy": [SYNCHRONOUS, ASYNCHRONOUS]},
+        lambda v, _: figures(1, histogram=[0] * 12 + [1] if v[SIGMA] > 0.8 else [1, 1]),
+    )
+    lines = chart(drawn(sweep, 80), "Staleness")
+    means = [line.split() for line in lines if "12.0" in line]
+    assert means == [["0.5"] * 8 + ["12.0"] * 7] * 2
 
 
 def test_length_bias_stands_beside_the_points_of_the_frontier_that_have_it() -> None:

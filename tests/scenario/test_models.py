@@ -339,3 +339,9 @@ def test_a_value_that_is_not_allowed_is_told_in_plain_words(changes: dict[str, A
 
 def test_whole_numbers_may_be_written_as_floats():
     assert scenario(rollout={"workers": 1e3}).rollout.workers == 1000
+
+
+@settings(max_examples=60, deadline=None)
+@given(scenarios(lanes=True))
+def test_a_plain_dump_is_what_the_constructor_takes(drawn: Scenario):
+    assert Scenario(**drawn.model_dump()) == drawn

@@ -102,6 +102,12 @@ def test_failed_runs_among_others_leave_the_code_0_and_alone_make_it_1(
         (["stragler", "--vary", "rollout.workers=1"], 'did you mean "stragglers"?'),
         ([], "a scenario, or --resume DIR"),
         (["FILE", "--resume", "there", "--seeds", "3"], "leave out SCENARIO, --seeds"),
+        (
+            ["FILE", "--vary", "rollout.workers=8:1e999999999:3"],
+            "found 1e999999999; allowed: ends of a range",
+        ),
+        (["FILE", "--vary", "rollout.workers=1", "--out", ""], "found no name of a directory"),
+        (["--resume", ""], "found no name of a directory"),
         (["--resume", "/nowhere"], "/nowhere: found no directory"),
         (["FILE", "--vary", "rollout.workers=1", "--out", "/dev/null/out"], "cannot be kept there"),
     ],
@@ -158,6 +164,23 @@ def test_the_plots_and_the_command_are_kept(
     )
 
 
+def test_a_reader_that_has_seen_enough_costs_no_file(
+    small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    read, write = os.pipe()
+    os.close(read)
+    out = tmp_path / "out"
+    with os.fdopen(write, "w") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        words = ["--vary", "rollout.workers=4,8", "--seeds", "1", "--quiet", "--jobs", "1", "--out", str(out)]
+        with pytest.raises(SystemExit):
+            main(["sweep", small, *words])
+        monkeypatch.undo()
+    names = {path.name for path in out.iterdir()}
+    assert {"summary.csv", "updates.svg", "updates-dark.png", "frontier.png"} <= names
+
+
 def _wait_for_rows(path: Path, rows: int) -> None:
     """Wait until so many runs are kept, and a moment on, so that the next ones run."""
     until = time.monotonic() + 60
@@ -185,10 +208,13 @@ def test_a_signal_ends_a_sweep_with_the_table_so_far(
 
 def test_a_sweep_that_was_killed_has_kept_its_rows(small: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    words = [*COMMAND, small, *ENDLESS, "--jobs", "1", "--quiet", "--out", str(out)]
+    words = [*COMMAND, small, *ENDLESS, "--jobs", "2", "--quiet", "--out", str(out)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         _wait_for_rows(out / "runs.csv", 2)
         process.kill()
+        # Its readers come to the end, long before joblib's five minutes: what ran for it is gone, too.
+        told, _ = process.communicate(timeout=60)
+    assert told == b""
     kept = Directory(out, read_grid(out)).open("")
     assert {run: row["seed"] for run, row in kept.items()} == {0: 1, 1: 2}
     assert (

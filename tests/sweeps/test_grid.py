@@ -120,6 +120,22 @@ def test_a_grid_may_have_so_many_runs_and_no_more() -> None:
         make_grid(small(), ["rollout.workers=4,5"], MAX_RUNS)
 
 
+def test_a_grid_of_more_points_than_can_be_held_is_refused_at_once() -> None:
+    vary = ["rollout.workers=1:1000:1000", "trainer.update_seconds=1:1000:1000"]
+    with pytest.raises(ScenarioError, match="found 1000000 points in all; allowed: at most 100000"):
+        make_grid(small(), vary, 1)
+
+
+def test_the_traces_of_a_grid_are_those_of_its_scenario_and_of_its_axes(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).write_text("1\n")
+    base = small(trainer={"batch_size": 4, "update_seconds": {"kind": "trace", "path": f"{tmp_path}/a"}})
+    vary = ["rollout.episode_seconds={kind: trace, path: b},{kind: trace, path: none},3"]
+    grid = make_grid(base, vary, 1, folder=str(tmp_path))
+    assert grid.traces() == [str(tmp_path / name) for name in ("a", "b", "none")]
+    assert make_grid(small(), ["rollout.workers=4"], 1).traces() == []
+
+
 @pytest.mark.parametrize("seeds", [0, -1, [], [1, 1], [-1], [2**64], [1.5]])
 def test_seeds_are_different_numbers_that_a_scenario_takes(seeds: int | list[int]) -> None:
     with pytest.raises(ScenarioError, match="--seeds"):

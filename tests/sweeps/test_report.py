@@ -1,6 +1,7 @@
 """The printed table: its figures, its width, and why runs failed."""
 
 import io
+import math
 
 import pytest
 from hypothesis import given, settings
@@ -132,3 +133,52 @@ def test_the_table_fits_with_every_figure_whole(vary: list[str]) -> None:
     lines = _text(Sweep(grid, rows))
     assert max(map(len, lines)) <= WIDTH
     assert sum("91.5 ±6.4" in line and line.endswith("0.75 ±0.00") for line in lines) == len(grid.points)
+
+
+def test_a_narrow_table_gives_up_other_figures_before_theory() -> None:
+    axes = ["rollout.episode_seconds.sigma=0.1,1.5", "strategy=synchronous,asynchronous"]
+    lines = _text(_sweep(axes, [{}] * 8), 80)
+    header = next(line for line in lines if "updates/h" in line)
+    assert header.split() == ["sigma", "strategy", "updates/h", "theory", "busy", "%", "stale", "bias"]
+    assert max(map(len, lines)) <= 80
+    wide = _text(_sweep(axes, [{}] * 8), 100)
+    assert any("theory" in line and "p95/max" in line for line in wide)
+
+
+def test_fractions_are_rounded_unless_that_makes_two_the_same() -> None:
+    lines = _text(_sweep(["rollout.episode_seconds.median=20:30:4"], [{}] * 8))
+    assert [line.split()[0] for line in lines[-4:]] == ["20", "23.3333", "26.6667", "30"]
+    lines = _text(_sweep(["rollout.episode_seconds.median=1.00000001,1.00000002"], [{}] * 4))
+    assert [line.split()[0] for line in lines[-2:]] == ["1.00000001", "1.00000002"]
+
+
+def test_limits_of_theory_are_columns_of_the_summary_and_of_a_wide_table() -> None:
+    scenario = small(
+        duration=3600,
+        rollout={"workers": 64, "episode_seconds": {"kind": "lognormal", "median": 20, "sigma": 1.0}},
+        trainer={"batch_size": 64, "update_seconds": 15},
+    )
+    gate, drop = (
+        "{kind: asynchronous, max_staleness: 1}",
+        "{kind: asynchronous, max_staleness: 1, enforce: drop}",
+    )
+    grid = make_grid(scenario, [f"strategy={gate},{drop}"], 1)
+    counts = {"episodes.finished": 1000, "episodes.dropped": 205}
+    sweep = Sweep(grid, [grid.row(point, 1, {"error": None, **FIGURES, **counts}) for point in (0, 1)])
+    gated, dropping = sweep.summary()
+    assert (gated["at_most.staleness.mean"], gated["at_most.staleness.max"]) == (1.0, None)
+    assert (dropping["at_most.staleness.mean"], dropping["at_most.staleness.max"]) == (1, 1)
+    # 3600 s / 15 s.
+    assert gated["at_most.updates_per_hour"] == 240
+    assert (gated["tends_to.episodes.dropped_share"], gated["tends_to.updates_per_hour"]) == (None, None)
+    share = dropping["tends_to.episodes.dropped_share"]
+    assert share == pytest.approx(0.2102, abs=1e-4)
+    # What is not dropped of 64 workers' episodes of 20 exp(1/2) s, in batches of 64.
+    rate = 3600 * (1 - share) / (20 * math.exp(0.5))
+    assert dropping["tends_to.updates_per_hour"] == pytest.approx(rate)
+    lines = _text(sweep, 140)
+    header = next(line for line in lines if "updates/h" in line)
+    assert "stale  at most" in header
+    assert header.endswith("dropped %  tends to")
+    assert next(line for line in lines if "enforce=drop" in line).endswith("20.5      21.0")
+    assert "at most" not in " ".join(_text(sweep, 60))

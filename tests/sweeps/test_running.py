@@ -234,7 +234,16 @@ def _with(path: Path, out: Path, **changes: Any) -> Path:
     ("changes", "message"),
     [
         ({"emulator": "9.9"}, "found a sweep of emulator 9.9; allowed: one of this version"),
-        ({"schema": 2}, "begin a new one"),
+        ({"schema": 2}, "found a file of schema 2; allowed: schema 1, which this version"),
+        ({"schema": None}, "found a file of schema null"),
+        ({"traces": 3}, "is damaged: its traces are no mapping"),
+        ({"scenario": "small"}, r"sweep\.json is damaged: scenario: found"),
+        (
+            {"scenario": {"trainer": 3}},
+            r"sweep\.json is damaged: .*scenario\.trainer: found 3; allowed: a mapping",
+        ),
+        ({"vary": {"rollout.workers": [4, 5]}}, "found another grid than the sweep began with"),
+        ({"sha256": None}, "found another grid than the sweep began with"),
         ({"seeds": None}, "is damaged"),
         ({"scenario": {}}, "is damaged"),
         ({"vary": {"rollout.workers": 3}}, "is damaged"),
@@ -245,6 +254,72 @@ def test_a_grid_of_another_version_or_damaged_is_refused(
 ) -> None:
     with pytest.raises(SweepError, match=message):
         resume(_with(whole[1], tmp_path / "out", **changes))
+
+
+def test_a_grid_that_was_edited_is_refused_and_no_file_is_touched(
+    whole: tuple[Sweep, Path], tmp_path: Path
+) -> None:
+    _, path = whole
+    document = json.loads((path / "sweep.json").read_text())
+    out = _with(path, tmp_path / "out", scenario=document["scenario"] | {"duration": 61})
+    (out / "runs.csv").write_bytes((path / "runs.csv").read_bytes())
+    before = {file.name: file.read_bytes() for file in out.iterdir()}
+    with pytest.raises(
+        SweepError, match=r"out/sweep\.json: found another grid .*; undo the change, or begin"
+    ):
+        resume(out)
+    with pytest.raises(SweepError, match="found another grid than"):
+        sweep(small(duration=61), VARY, seeds=3, jobs=1, out=out)
+    assert {file.name: file.read_bytes() for file in out.iterdir()} == before
+
+
+def test_a_grid_laid_out_anew_is_the_same(whole: tuple[Sweep, Path], tmp_path: Path) -> None:
+    out = _with(whole[1], tmp_path / "out")  # without indentation
+    (out / "runs.csv").write_bytes((whole[1] / "runs.csv").read_bytes())
+    assert resume(out, jobs=1).rows == whole[0].rows
+
+
+@pytest.mark.parametrize("depth", [2_000, 100_000])
+def test_a_grid_that_is_nested_too_deeply_is_refused(tmp_path: Path, depth: int) -> None:
+    (tmp_path / "sweep.json").write_text("[" * depth)
+    with pytest.raises(SweepError, match=r"sweep\.json is damaged"):
+        resume(tmp_path)
+
+
+@pytest.mark.parametrize("change", ["2\n2\n", None])
+@pytest.mark.parametrize("varied", [True, False])
+def test_a_sweep_does_not_go_on_with_other_durations(
+    tmp_path: Path, varied: bool, change: str | None
+) -> None:
+    trace = tmp_path / "a.txt"
+    trace.write_text("1\n2\n")
+    durations = {"kind": "trace", "path": str(trace)}
+    scenario = small() if varied else small(rollout={"workers": 4, "episode_seconds": durations})
+    vary = {"rollout.episode_seconds": [durations]} if varied else {"rollout.workers": [4]}
+    out = tmp_path / "out"
+    with pytest.raises(SweepInterrupted):
+        sweep(scenario, vary, seeds=6, jobs=1, out=out, progress=_interrupt_at(1))
+    kept = (out / "runs.csv").read_bytes()
+    trace.unlink()
+    if change is not None:
+        trace.write_text(change)
+        os.utime(trace, (0, 0))
+    with pytest.raises(SweepError, match=r"a\.txt: found .*; restore that, or begin a new sweep") as refused:
+        resume(out, jobs=1)
+    # printf '1\n2\n' | sha256sum
+    assert "(a6e2b7a040683432de03a18fd8a1939a2fdf82585b364bfc874bdd4095c4cae1)" in str(refused.value)
+    assert (out / "runs.csv").read_bytes() == kept
+    trace.write_text("1\n2\n")
+    assert len(resume(out, jobs=1).rows) == 6
+
+
+def test_no_name_is_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SweepError, match="found no name of a directory"):
+        sweep(small(), VARY, seeds=1, jobs=1, out="")
+    with pytest.raises(SweepError, match="found no name of a directory"):
+        resume("")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_backend_or_a_number_of_jobs_that_is_none_is_refused() -> None:

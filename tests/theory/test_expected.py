@@ -12,11 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import gammainc, pdtrc
 
 import emulator
 from emulator.scenario import Scenario
-from emulator.theory import expected
+from emulator.theory import expected, limits
+from emulator.theory.conditions import durations_of, rounds_of
+from tests.scenarios import documents
 from tests.theory.scenarios import ASYNCHRONOUS, SYNCHRONOUS, scenario
 
 SE = 3
@@ -131,6 +135,130 @@ def test_where_nothing_is_left_to_chance_theory_is_exact(
         assert law.sd == pytest.approx(0, abs=1e-9) or law.sd is None
 
 
+def test_a_worker_of_constant_episodes_is_followed_wave_by_wave() -> None:
+    # Waves of 3 end at each tenth of a second, also the one at 359.9 s: 3,599 of them, 5,398 batches of 2.
+    case = scenario(
+        ASYNCHRONOUS,
+        rollout={"workers": 3, "episode_seconds": 0.1},
+        trainer={"batch_size": 2, "update_seconds": 0.02},
+        duration=360,
+    )
+    laws = expected(case)
+    assert (laws["updates"].mean, laws["updates"].sd) == (5398, 0)
+    result = emulator.run(case, speed="max").result
+    assert figure(result, "trainer.utilisation") == pytest.approx(laws["trainer.utilisation"].mean, rel=1e-9)
+
+
+# -- durations that drop within a step of the grid ------------------------------------------------------
+
+
+def small(
+    strategy: dict[str, Any], workers: int, batch: int, episode: Any, update: Any, **sections: Any
+) -> Scenario:
+    rollout = {"workers": workers, "episode_seconds": episode, "speed": sections.pop("speed", 1)}
+    trainer = {"batch_size": batch, "update_seconds": update}
+    return scenario(strategy, rollout=rollout, trainer=trainer, **{"duration": 7200, **sections})
+
+
+OFTEN_TEN = {
+    "kind": "mixture",
+    "components": [
+        {"weight": 9, "distribution": 10},
+        {"weight": 1, "distribution": {"kind": "lognormal", "median": 100, "sigma": 0.5}},
+    ],
+}
+GATE_0 = {"kind": "asynchronous", "max_staleness": 0}
+
+
+def test_constant_episodes_generate_just_their_seconds_in_each_round() -> None:
+    laws = expected(small(GATE_0, 32, 1, 2, {"kind": "lognormal", "median": 10, "sigma": 1}, speed=2))
+    # A second of one of 32 workers in each round, but for the last round, which may be cut.
+    rounds = laws["updates"].mean
+    assert rounds / (32 * 7200) <= laws["workers.utilisation"].mean <= (rounds + 1) / (32 * 7200)
+
+
+def test_a_round_of_one_that_nothing_follows_leaves_its_worker_no_pause() -> None:
+    episode = {"kind": "lognormal", "median": 20, "sigma": 0.5}
+    law = expected(small(SYNCHRONOUS, 2, 1, episode, 0))["workers.utilisation"]
+    assert law.mean == 0.5
+
+
+def test_one_step_off_generates_just_the_seconds_of_a_constant() -> None:
+    laws = expected(small({"kind": "one_step_off"}, 8, 8, 2, {"kind": "exponential", "mean": 10}))
+    # E[max(2, U)] = 2 + 10 exp(-0.2), and 2 seconds of each.
+    assert laws["workers.utilisation"].mean == pytest.approx(2 / (2 + 10 * math.exp(-0.2)), rel=0.005)
+
+
+def test_a_mixture_with_a_constant_part_has_the_utilisation_of_an_independent_calculation() -> None:
+    law = expected(small(SYNCHRONOUS, 2, 2, OFTEN_TEN, 0))["workers.utilisation"]
+    measured = [_utilisation_of_pairs(np.random.default_rng(seed)) for seed in range(400)]
+    assert law.mean == pytest.approx(fmean(measured), abs=SE * stdev(measured) / 20)
+    assert stdev(measured) / 20 < 0.003
+
+
+def _utilisation_of_pairs(rng: np.random.Generator) -> float:
+    long = 100 * np.exp(0.5 * rng.standard_normal((720, 2)))
+    durations = np.where(rng.random((720, 2)) < 0.1, long, 10.0)
+    begun = np.append(0.0, np.cumsum(durations.max(axis=1)))[:-1]
+    return float(np.clip(7200 - begun[:, None], 0.0, durations).sum() / (2 * 7200))
+
+
+def test_a_resampled_trace_of_two_values_has_the_utilisation_of_its_rounds(tmp_path: Any) -> None:
+    path = tmp_path / "durations.txt"
+    path.write_text("5\n" * 9 + "60\n")
+    trace = {"kind": "trace", "path": str(path), "order": "resample"}
+    laws = expected(small(SYNCHRONOUS, 2, 2, trace, 0, duration=36000))
+    # E[d] / E[max] = 10.5 / (5 * 0.81 + 60 * 0.19)
+    assert laws["workers.utilisation"].mean == pytest.approx(10.5 / 15.45, rel=0.001)
+    assert "updates" not in laws  # some end just with the run
+
+
+def test_the_flow_of_a_mixture_with_a_constant_part_has_its_rate() -> None:
+    law = expected(small(ASYNCHRONOUS, 64, 32, OFTEN_TEN, 0, speed=2))["updates"]
+    mean, square = 4.5 + 5 * math.exp(0.125), (90 + 1000 * math.exp(0.5)) / 4
+    # Renewals by T on average T / mean + square / (2 mean²) - 1, less half a batch that is begun.
+    finished = 64 * (7200 / mean + square / (2 * mean**2) - 1)
+    assert law.mean == pytest.approx(finished / 32 - 31 / 64, abs=0.3)
+
+
+# -- short runs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("duration", [0.001, 1, 5, 30])
+@pytest.mark.parametrize("strategy", [SYNCHRONOUS, {"kind": "one_step_off"}, ASYNCHRONOUS, GATE_0])
+def test_a_run_too_short_for_a_round_has_no_updates_and_no_staleness(
+    strategy: dict[str, Any], duration: float
+) -> None:
+    push = {"batch_size": 3, "update_seconds": 30, "weight_sync_seconds": 3}
+    episode = {"kind": "lognormal", "median": 20, "sigma": 0.05}
+    case = scenario(strategy, rollout={"episode_seconds": episode}, trainer=push, duration=duration)
+    laws = expected(case)
+    assert laws.get("updates") is None or laws["updates"].mean == pytest.approx(0, abs=1e-9)
+    if duration < 10:
+        assert not any(name.startswith("staleness") for name in laws)
+
+
+@settings(max_examples=60)
+@given(
+    documents(environment=False, timeline=False),
+    st.sampled_from([0.001, 1.0, 5.0, 64.0, 3600.0, 1e5]),
+    st.none() | st.sampled_from([OFTEN_TEN, {"kind": "pareto", "minimum": 5, "alpha": 1}]),
+)
+def test_theory_has_no_trouble_with_any_scenario(
+    document: dict[str, Any], duration: float, episode: dict[str, Any] | None
+) -> None:
+    document["duration"] = duration
+    document["rollout"]["workers"] += 8  # so that rounds fit
+    document["rollout"]["speed"] = 1
+    if episode is not None:
+        document["rollout"]["episode_seconds"] = episode
+    case = Scenario.model_validate(document)
+    limits(case)
+    for law in expected(case).values():
+        assert 0 <= law.mean < math.inf
+        assert law.sd is None or 0 <= law.sd < math.inf
+
+
 # -- other systems ------------------------------------------------------------------------------------
 
 OTHERS: dict[str, Callable[[], Scenario]] = {
@@ -165,6 +293,18 @@ def test_other_systems_agree_with_theory(name: str) -> None:
 def test_abort_closes_a_round_at_an_order_statistic() -> None:
     abort = {"kind": "synchronous", "oversample": 1.25, "unfinished": "abort"}
     check(scenario(abort, rollout={"workers": 80}), FIGURES - {"workers.goodput"}, seeds=8)
+
+
+@pytest.mark.parametrize(("oversample", "issued"), [(1.3, 7), (1.2, 6), (1.5, 8)])
+def test_a_round_issues_what_oversampling_asks_for_rounded_up(oversample: float, issued: int) -> None:
+    abort = {"kind": "synchronous", "oversample": oversample, "unfinished": "abort"}
+    case = scenario(abort, rollout={"workers": issued}, trainer={"batch_size": 5})
+    durations = durations_of(case)
+    assert durations is not None
+    rounds = rounds_of(case, durations)
+    assert rounds is not None
+    assert rounds.issued == issued
+    check(case, FIGURES - {"workers.goodput"}, seeds=5)
 
 
 def test_an_update_time_may_vary_in_rounds() -> None:
@@ -213,6 +353,7 @@ def test_where_no_law_holds_nothing_is_said(name: str) -> None:
 
 
 BUSY = {"workers.utilisation"}
+UNAGED = {name for name in FIGURES if not name.startswith("staleness")}
 PARTLY: dict[str, tuple[Callable[[], Scenario], set[str]]] = {
     "drop": (lambda: scenario({**GATE, "enforce": "drop"}), BUSY),
     "cancel": (lambda: scenario({**GATE, "enforce": "cancel"}), BUSY),
@@ -226,6 +367,18 @@ PARTLY: dict[str, tuple[Callable[[], Scenario], set[str]]] = {
         {*BUSY, "workers.goodput"},
     ),
     "hardly any spread": (lambda: scenario(ASYNCHRONOUS, sigma=0.001), {*BUSY, "workers.goodput"}),
+    "few workers": (lambda: scenario(ASYNCHRONOUS, rollout={"workers": 8}), UNAGED),
+    "small batches": (
+        lambda: scenario(ASYNCHRONOUS, trainer={"batch_size": 8, "update_seconds": 1}, duration=600),
+        UNAGED,
+    ),
+    "little spread": (lambda: scenario(ASYNCHRONOUS, sigma=0.04), UNAGED),
+    "moved before they begin": (
+        lambda: scenario(
+            {"kind": "asynchronous", "weights": "in_flight"}, trainer={"batch_size": 16, "update_seconds": 0}
+        ),
+        UNAGED,
+    ),
     "finishing together": (
         lambda: scenario(
             ASYNCHRONOUS,
@@ -236,7 +389,7 @@ PARTLY: dict[str, tuple[Callable[[], Scenario], set[str]]] = {
                 }
             },
         ),
-        {name for name in FIGURES if not name.startswith("staleness")},
+        {*BUSY, "workers.goodput"},
     ),
 }
 

@@ -1,7 +1,7 @@
 """The map of staleness in the terminal: a cell a place and version, the fuller the more episodes."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from emulator.plots.charts import Across, Ages, HeatMap
 from emulator.plots.terminal.cells import DIM, SHARES, STALE, Block, Glyphs, beside, ink, marker
@@ -46,20 +46,30 @@ def _map(chart: HeatMap, panel: Ages, columns: list[int], cell: int, glyphs: Gly
         block.put(0, 0, f"{marker(panel.style, glyphs)} {panel.label}"[: block.width], ink(panel.style))
     for k, text in enumerate(chart.rows):
         block.right(left - 1, bottom - k, text, DIM)
+    means = _means([panel.means[i] for i in columns], cell - 1)
     ends = [-1] * (words + 1)
     for n, i in enumerate(columns):
         x = left + n * cell
         for k, share in enumerate(panel.shares[i]):
             block.put(x, bottom - k, shade(share, glyphs) * cell, STALE)
-        mean = panel.means[i]
         told = [word[: max(cell - 1, 4)] for word in chart.across.ticks[i].split(", ")]
-        lines = [*told, *[""] * (words - len(told)), "" if mean is None else f"{mean:.2f}"]
+        lines = [*told, *[""] * (words - len(told)), means[n]]
         for row, text in enumerate(lines):
             color = DIM if row < words else None
             if text and block.start(x + cell // 2, text) > ends[row]:
                 ends[row] = block.centre(x + cell // 2, bottom + 1 + row, text, color)
     block.centre(left + cell * len(columns) // 2, bottom + words + 2, chart.across.label)
     return block
+
+
+def _means(means: Sequence[float | None], width: int) -> list[str]:
+    """The means to as many places as all of them have room for, two at most."""
+    told: list[str] = []
+    for places in (2, 1, 0):
+        told = ["" if mean is None else f"{mean:.{places}f}" for mean in means]
+        if max(map(len, told)) <= width:
+            break
+    return told
 
 
 def shade(share: float, glyphs: Glyphs) -> str:

@@ -1,6 +1,7 @@
 """Panels in the terminal: points over a number, with their intervals and theory; bars over categories."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from math import floor, log10
 
 from rich.style import Style as Ink
@@ -51,12 +52,19 @@ def _plane(across: Across, panel: Panel, width: int, height: int, glyphs: Glyphs
 
 
 def _draw_theory(plane: Plane, columns: list[int], series: Series, glyphs: Glyphs) -> None:
-    known = [(x, y) for x, y in zip(columns, series.theory, strict=True) if y is not None]
-    for (x0, y0), (x1, y1) in zip(known, known[1:] or known, strict=False):
-        for x in range(x0, x1 + 1):
-            share = (x - x0) / (x1 - x0) if x1 > x0 else 0.0
-            y = plane.row(y0 + (y1 - y0) * share)
-            plane.block.put(plane.left + x, y, glyphs.theory, ink(series.style))
+    """Draw dots at what is known, and between neighbours that are: none where no law holds."""
+
+    def dot(x: int, y: float) -> None:
+        plane.block.put(plane.left + x, plane.row(y), glyphs.theory, ink(series.style))
+
+    places = list(zip(columns, series.theory, strict=True))
+    for x, y in places:
+        if y is not None:
+            dot(x, y)
+    for (x0, y0), (x1, y1) in pairwise(places):
+        if y0 is not None and y1 is not None:
+            for x in range(x0 + 1, x1):
+                dot(x, y0 + (y1 - y0) * (x - x0) / (x1 - x0))
 
 
 def _draw_intervals(plane: Plane, columns: list[int], series: Series, glyphs: Glyphs) -> None:
