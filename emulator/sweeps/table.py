@@ -1,6 +1,6 @@
 """The table that a sweep makes: its rows, and a summary of each point."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -80,14 +80,17 @@ class Sweep:
         """One dict a point, in order: the axes, ``runs``, ``failed``, and each figure's mean and interval.
 
         The figure F of the runs that did not fail gives ``F.mean``, ``F.se`` (its standard error) and
-        ``F.low`` and ``F.high`` (its 95 % interval by Student's t), None where too few runs have it. Where a
-        law of `emulator.theory` holds, ``theory.F`` has what it expects, ``tends_to.F`` what F tends to in a
-        long run, and ``at_most.F`` what F never exceeds; ``tends_to`` has also ``episodes.dropped_share``, of
-        those finished.
+        ``F.low`` and ``F.high`` (its 95 % interval by Student's t), None where too few runs have it. Where
+        some runs lack it, as those do in which a learner never got far, ``F.n`` counts those that have it.
+        Where a law of `emulator.theory` holds, ``theory.F`` has what it expects, ``tends_to.F`` what F tends
+        to in a long run, and ``at_most.F`` what F never exceeds; ``tends_to`` has also
+        ``episodes.dropped_share``, of those finished.
         """
         by_point: list[list[Row]] = [[] for _ in self.points]
         for row in self.rows:
             by_point[row["run"] // len(self.seeds)].append(row)
+        ended = [row for row in self.rows if row["error"] is None]
+        partial = {name for name in self.figures if any(row[name] is None for row in ended)}
         laws = self._laws
         known = sorted({column for law in laws for column in law}, key=self._place)
         return [
@@ -95,7 +98,7 @@ class Sweep:
                 **point.values,
                 "runs": len(rows),
                 "failed": sum(row["error"] is not None for row in rows),
-                **_intervals(self.figures, rows),
+                **_intervals(self.figures, partial, rows),
                 **{column: law.get(column) for column in known},
             }
             for point, rows, law in zip(self.points, by_point, laws, strict=True)
@@ -116,10 +119,15 @@ def _known(scenario: Scenario | None) -> dict[str, float]:
     return laws | bounds
 
 
-def _intervals(figures: Sequence[str], rows: Sequence[Row]) -> dict[str, float | None]:
+def _intervals(
+    figures: Sequence[str], partial: Collection[str], rows: Sequence[Row]
+) -> dict[str, float | None]:
     summary: dict[str, float | None] = {}
     for name in figures:
-        found = interval([row[name] for row in rows if row["error"] is None and row[name] is not None])
+        values = [row[name] for row in rows if row["error"] is None and row[name] is not None]
+        found = interval(values)
+        if name in partial:
+            summary[f"{name}.n"] = len(values)
         for part in ("mean", "se", "low", "high"):
             summary[f"{name}.{part}"] = getattr(found, part)
     return summary

@@ -1,15 +1,19 @@
 """Means, intervals and paired differences against hand-made numbers and laws."""
 
+import io
 import random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
+import emulator
 from emulator.sweeps.grid import make_grid
 from emulator.sweeps.intervals import interval
 from emulator.sweeps.paired import paired_differences
+from emulator.sweeps.report import SweepSummary
 from emulator.sweeps.table import Sweep
 from tests.sweeps.small import small
 
@@ -145,3 +149,17 @@ def test_a_column_is_in_the_order_of_the_rows() -> None:
     assert [row["seed"] for row in sweep.at(0)] == [1, 2]
     with pytest.raises(KeyError, match="nothing"):
         sweep.column("nothing")
+
+
+def test_a_figure_that_some_runs_lack_is_told_with_how_many_have_it() -> None:
+    scenario = emulator.load_scenario("learning", overrides=["duration=12m"])
+    sweep = emulator.sweep(scenario, {"strategy": ["synchronous", "asynchronous"]}, seeds=2, jobs=1)
+    never, both = sweep.summary()
+    assert (never["learning.minutes_to_80.n"], never["learning.minutes_to_80.mean"]) == (0, None)
+    assert both["learning.minutes_to_80.n"] == 2
+    minutes = [row["learning.minutes_to_80"] for row in sweep.at(1)]
+    assert both["learning.minutes_to_80.mean"] == pytest.approx(sum(minutes) / 2)
+    assert "updates.n" not in both
+    page = io.StringIO()
+    Console(file=page, width=120).print(SweepSummary(sweep))
+    assert "0 of 2 do" in page.getvalue()
