@@ -7,6 +7,7 @@ and the `PolicyStore`. All that leaves is the events that are written in the `Jo
 
 import asyncio
 from collections.abc import Coroutine
+from contextvars import copy_context
 
 from emulator import events as ev
 from emulator.clock import EmulatedLoop, Phase
@@ -74,6 +75,9 @@ class Lane:
         self.timeline = Timeline(self)
         self._ended: asyncio.Future[None] = loop.create_future()
         self._tasks: list[asyncio.Task[None]] = []
+        # What each of 100,000 tasks would else have of its own.
+        self._context = copy_context()
+        self._note_end = self._task_done
         self._check_requested = False
         self._instant = 0.0
         self._events_before_instant = 0
@@ -99,7 +103,8 @@ class Lane:
             self.timers.ended = True
             for task in self._tasks:
                 task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            while not all(task.done() for task in self._tasks):
+                await asyncio.sleep(0)
 
     def _start(self) -> None:
         for _ in range(self.scenario.rollout.workers):
@@ -131,8 +136,8 @@ class Lane:
 
     def spawn(self, coroutine: Coroutine[None, None, None]) -> None:
         """Run a task until the lane ends; the lane fails if the task does."""
-        task = self.loop.create_task(coroutine)
-        task.add_done_callback(self._task_done)
+        task = self.loop.create_task(coroutine, name=self.scenario.lane or "lane", context=self._context)
+        task.add_done_callback(self._note_end)
         self._tasks.append(task)
 
     def _task_done(self, task: asyncio.Task[None]) -> None:

@@ -62,7 +62,7 @@ class Worker:
         self._lane = lane
         self._loop = lane.loop
         self._speed = speed
-        self._slowdowns: list[float] = []
+        self._slowdowns: tuple[float, ...] = ()
         self._set_effective_speed()
         self._attempts = attempts
         self._alarm = Alarm(lane.timers)
@@ -237,13 +237,14 @@ class Worker:
 
     def slow_down(self, factor: float) -> None:
         """Take `factor` times as long for everything, until `speed_up` with the same factor."""
-        self._slowdowns.append(factor)
+        self._slowdowns += (factor,)
         self._set_effective_speed()
         self._rescale(lambda seconds: seconds * factor)
 
     def speed_up(self, factor: float) -> None:
         """End a slow-down."""
-        self._slowdowns.remove(factor)
+        ended = self._slowdowns.index(factor)
+        self._slowdowns = self._slowdowns[:ended] + self._slowdowns[ended + 1 :]
         self._set_effective_speed()
         self._rescale(lambda seconds: seconds / factor)
 
