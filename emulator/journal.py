@@ -22,7 +22,7 @@ TWO_ROWS = Struct("6d").pack
 
 _ROW_BYTES = 3 * 8
 _BLOCK = 4096  # events that are read in one go, at least
-_LARGE_BLOCK = 65_536  # and where many workers would do hardly anything in a small one
+_LARGE_BLOCK = 524_288  # and where many workers would do hardly anything in a small one
 
 
 Others = Sequence[tuple[int, ev.Event]]
