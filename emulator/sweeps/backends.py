@@ -62,7 +62,12 @@ def _configured(backend: Backend, address: str | None, jobs: int | None) -> Iter
         with _ray(address, jobs):
             yield {"backend": "ray", "n_jobs": jobs or -1}
     else:
-        yield {"backend": "loky", "n_jobs": jobs or -1, "initializer": _prepare_local}
+        yield {
+            "backend": "loky",
+            "n_jobs": jobs or -1,
+            "initializer": _prepare_local,
+            "initargs": (os.getpid(),),
+        }
 
 
 def _prepare() -> None:
@@ -72,10 +77,10 @@ def _prepare() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _prepare_local() -> None:
-    """Make a process of this machine ready, that ends with its parent even if that is killed."""
+def _prepare_local(parent: int) -> None:
+    """Make a process of this machine ready that ends with its parent, even if that is killed meanwhile."""
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _prepare()
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
 
 
 def _end_with(parent: int) -> None:
