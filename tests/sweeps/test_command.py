@@ -226,7 +226,8 @@ def test_a_sweep_that_was_killed_has_kept_its_rows(small: str, tmp_path: Path) -
 def test_a_process_whose_parent_is_gone_before_it_is_ready_ends_too() -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    code = f"import time; from emulator.sweeps.backends import _prepare_local as p; p({gone.pid}); time.sleep(60)"
+    prepare = f"from emulator.sweeps.backends import _prepare_local; _prepare_local({gone.pid})"
+    code = f"{prepare}; import time; time.sleep(60)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=50).returncode == 1
 
 
