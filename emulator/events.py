@@ -281,12 +281,12 @@ def _encoder(kind: type[Event]) -> Callable[[Any], str]:
     return encode_with_json
 
 
-ENCODERS = {kind: _encoder(kind) for kind in NAMES}
+_ENCODERS = {kind: _encoder(kind) for kind in NAMES}
 
 
 def encode(event: Event) -> str:
     """The event as one line of a trace, without the newline."""
-    return ENCODERS[type(event)](event)
+    return _ENCODERS[type(event)](event)
 
 
 def decode(line: dict[str, Any]) -> Event:

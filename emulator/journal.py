@@ -8,8 +8,8 @@ system little, and figures can be folded from whole columns; whoever wants event
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from struct import Struct
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ ROW = Struct("3d").pack
 TWO_ROWS = Struct("6d").pack
 
 _ROW_BYTES = 3 * 8
+_T = TypeVar("_T")
 _BLOCK = 4096  # events that are read in one go, at least
 _LARGE_BLOCK = 524_288  # and where many workers would do hardly anything in a small one
 
@@ -53,33 +54,47 @@ class Block:
         times: list[float] = np.insert(self.rows[:, 0], places, others).tolist()
         return times
 
-    @cached_property
-    def events(self) -> list[ev.Event]:
-        """The events, in order; kept with the block, once made."""
-        return self.decoded()
+    def told(
+        self,
+        start: Callable[[float, int, int, int, float], _T],
+        finish: Callable[[float, int, int], _T],
+        other: Callable[[ev.Event], _T],
+    ) -> list[_T]:
+        """What is made of each event, in order.
 
-    def decoded(self) -> list[ev.Event]:
-        """The events, in order."""
-        if "events" in self.__dict__:
-            return self.events
-        found: list[ev.Event] = []
+        `start` is given the time, worker, episode, version and duration of one that starts, `finish` the
+        time, worker and episode of one that finishes, `other` any other event.
+        """
+        found: list[_T] = []
         episode, version, place = self.first_episode, self.version, 0
         rows = self.rows.tolist()
         for until, event in (*self.others, (len(rows), None)):
             for t, worker, value in rows[place:until]:
                 if value < 0:
-                    found.append(ev.Finish(t, int(worker), -1 - int(value)))
+                    found.append(finish(t, int(worker), -1 - int(value)))
                 else:
-                    found.append(ev.Start(t, int(worker), episode, episode, version, value))
+                    found.append(start(t, int(worker), episode, version, value))
                     episode += 1
             place = until
             if event is not None:
-                found.append(event)
+                found.append(other(event))
                 if type(event) is ev.Start:
                     episode += 1
                 elif type(event) is ev.Publish:
                     version = event.version
         return found
+
+    def events(self) -> list[ev.Event]:
+        """The events, in order."""
+        return self.told(_start, ev.Finish, _itself)
+
+
+def _start(t: float, worker: int, episode: int, version: int, duration: float) -> ev.Event:
+    return ev.Start(t, worker, episode, episode, version, duration)
+
+
+def _itself(event: ev.Event) -> ev.Event:
+    return event
 
 
 class Journal:

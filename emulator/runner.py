@@ -138,12 +138,14 @@ class LaneView:
             self._line_sink(block, self._trace.add_lines(block))
         if self._kept is not None:
             self._kept.append(block)
-        for sink in self._sinks:
-            sink(block.events)
+        if self._sinks:
+            events = block.events()
+            for sink in self._sinks:
+                sink(events)
 
     def _recall(self) -> list[Event]:
         assert self._kept is not None
-        return list(chain.from_iterable(block.decoded() for block in self._kept))
+        return list(chain.from_iterable(block.events() for block in self._kept))
 
     @property
     def figures(self) -> Figures:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 
-from emulator.events import ENCODERS, Event, Finish, Publish, Start, template
+from emulator.events import Event, Finish, Start, encode, template
 from emulator.journal import Block
 
 _START, _FINISH = str(template(Start)), str(template(Finish))
@@ -14,33 +14,24 @@ _MOST_WAITING = 6_000_000
 
 def lines(events: Iterable[Event]) -> bytes:
     """The lines of the events, each with its newline."""
-    encoders = ENCODERS
-    encoded = [encoders[type(event)](event) for event in events]
+    encoded = [encode(event) for event in events]
     encoded.append("")
     return "\n".join(encoded).encode()
 
 
 def lines_of(block: Block) -> bytes:
     """The same of a block, without its events being made."""
-    found: list[str] = []
-    episode, version, place = block.first_episode, block.version, 0
-    rows = block.rows.tolist()
-    for until, event in (*block.others, (len(rows), None)):
-        for t, worker, value in rows[place:until]:
-            if value < 0:
-                found.append(_FINISH % (t, worker, -1 - value))
-            else:
-                found.append(_START % (t, worker, episode, episode, version, value))
-                episode += 1
-        place = until
-        if event is not None:
-            found.append(ENCODERS[type(event)](event))
-            if type(event) is Start:
-                episode += 1
-            elif type(event) is Publish:
-                version = event.version
-    found.append("")
-    return "\n".join(found).encode()
+    encoded = block.told(_start, _finish, encode)
+    encoded.append("")
+    return "\n".join(encoded).encode()
+
+
+def _start(t: float, worker: int, episode: int, version: int, duration: float) -> str:
+    return _START % (t, worker, episode, episode, version, duration)
+
+
+def _finish(t: float, worker: int, episode: int) -> str:
+    return _FINISH % (t, worker, episode)
 
 
 def trace_of(events: Iterable[Event]) -> str:

@@ -18,7 +18,7 @@ def test_a_start_takes_the_next_number_and_the_newest_version() -> None:
     journal.write(ev.Publish(4.0, 1))
     journal.rows += TWO_ROWS(12.5, 3, -1 - 0, 12.5, 3, 7.0)
     journal.pass_on()
-    assert [block.events for block in blocks] == [
+    assert [block.events() for block in blocks] == [
         [
             ev.Start(0.0, 3, 0, 0, 0, 12.5),
             ev.Start(0.0, 1, 1, 1, 0, 0.0),
@@ -39,7 +39,7 @@ def test_numbers_and_versions_go_on_from_block_to_block() -> None:
     journal.rows += ROW(3.0, 2, 6.0)
     journal.pass_on()
     journal.pass_on()
-    assert [block.events[-1] for block in blocks] == [
+    assert [block.events()[-1] for block in blocks] == [
         ev.Publish(1.0, 1),
         ev.Start(2.0, 1, 1, 0, 1, 9.0),
         ev.Start(3.0, 2, 2, 2, 1, 6.0),
@@ -55,16 +55,16 @@ def test_events_that_are_no_rows_keep_their_place_among_them() -> None:
         journal.rows += ROW(float(number), number, 1.0)
         journal.write(ev.Inject(float(number), {"crash": number}))
     journal.pass_on()
-    names = [type(event).__name__ for event in blocks[0].events]
+    names = [type(event).__name__ for event in blocks[0].events()]
     assert names == ["Gated", "Start", "Inject"] * 3
-    assert [event.t for event in blocks[0].events] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert [event.t for event in blocks[0].events()] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
 def test_whole_numbers_up_to_two_to_the_53_keep_their_value() -> None:
     journal, blocks = written()
     journal.rows += ROW(0.1, 99_999, -1 - (2**53 - 2))
     journal.pass_on()
-    assert blocks[0].events == [ev.Finish(0.1, 99_999, 2**53 - 2)]
+    assert blocks[0].events() == [ev.Finish(0.1, 99_999, 2**53 - 2)]
 
 
 def test_a_block_is_passed_on_when_it_is_long_enough_and_later_where_workers_are_many() -> None:
@@ -102,5 +102,5 @@ def test_a_block_tells_its_times_and_lines_without_its_events_being_made() -> No
     journal.pass_on()
     assert len(blocks) > 2
     for block in blocks:
-        assert block.times() == [event.t for event in block.events]
-        assert lines_of(block).decode() == "".join(ev.encode(event) + "\n" for event in block.events)
+        assert block.times() == [event.t for event in block.events()]
+        assert lines_of(block).decode() == "".join(ev.encode(event) + "\n" for event in block.events())

@@ -41,7 +41,7 @@ class BlockFold(Fold):
     def add_block(self, block: Block) -> None:
         """Take in the next events of the lane."""
         if not self._by_columns:
-            self.add(block.events)
+            self.add(block.events())
             return
         first, begin = block.first_episode, 0
         place = 0
@@ -67,7 +67,7 @@ class BlockFold(Fold):
     def _add_stretch(self, rows: _Floats, others: Others, first: int) -> int:
         """Fold the rows of a block with the others among them; returns how many are starts."""
         if len(rows) < _SHORT or self.frozen:
-            self.add(Block(rows, others, first, self.version).decoded())
+            self.add(Block(rows, others, first, self.version).events())
             return int(np.count_nonzero(rows[:, 2] >= 0))
         places = np.array([place for place, _ in others], np.int64)
         versions = self._versions(places, others, len(rows))

@@ -1,7 +1,8 @@
 """The queue of finished episodes between the workers and the trainer."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 from emulator.system.episodes import AnyGroup, Episode
@@ -17,6 +18,9 @@ class EpisodeQueue(asyncio.Queue[Episode]):
 
     complete: Mapping[int, AnyGroup]
     _maxsize: int
+    _getters: deque[asyncio.Future[None]]
+    _putters: deque[asyncio.Future[None]]
+    _wakeup_next: Callable[[deque[asyncio.Future[None]]], None]
 
     def _init(self, maxsize: int) -> None:
         self._queue: dict[int, Episode] = {}
@@ -26,12 +30,13 @@ class EpisodeQueue(asyncio.Queue[Episode]):
     def put_nowait(self, item: Episode) -> None:
         """Put an episode in; raises QueueFull if there is no room.
 
-        What a queue keeps for `join`, and for tasks that wait in `get`, is left out: the trainer takes whole
-        batches, and looks for them when an instant has settled.
+        What a queue counts for `join` is left out: nobody says `task_done` of an episode.
         """
         if self._maxsize and self.full():
             raise asyncio.QueueFull
         self._put(item)
+        if self._getters:
+            self._wakeup_next(self._getters)
 
     def _put(self, item: Episode) -> None:
         self._queue[item.number] = item
@@ -65,7 +70,14 @@ class EpisodeQueue(asyncio.Queue[Episode]):
     def take(self, groups: Iterable[AnyGroup]) -> list[Episode]:
         """Take what the queue holds of some groups, each in order of finishing."""
         numbers = [e.number for group in groups for e in group.finished if e.number in self._queue]
-        return [self._remove(number) for number in numbers]
+        taken = [self._remove(number) for number in numbers]
+        self._tell_room(len(taken))
+        return taken
+
+    def _tell_room(self, places: int) -> None:
+        """Wake as many tasks as wait in `put` for the places that have become free."""
+        for _ in range(min(places, len(self._putters))):
+            self._wakeup_next(self._putters)
 
 
 class LoneEpisodeQueue(EpisodeQueue):
@@ -82,9 +94,8 @@ class LoneEpisodeQueue(EpisodeQueue):
         if self._maxsize and self.full():
             raise asyncio.QueueFull
         self._queue[item.number] = item
-
-    def _put(self, item: Episode) -> None:
-        self._queue[item.number] = item
+        if self._getters:
+            self._wakeup_next(self._getters)
 
     def _remove(self, number: int) -> Episode:
         return self._queue.pop(number)
@@ -94,9 +105,12 @@ class LoneEpisodeQueue(EpisodeQueue):
         numbers = list(islice(self._queue, groups))
         for number in numbers:
             del self._queue[number]
+        self._tell_room(groups)
         return numbers
 
     def take(self, groups: Iterable[AnyGroup]) -> list[Episode]:
         """Take some episodes, as far as the queue holds them."""
         pop = self._queue.pop
-        return [episode for group in groups if (episode := pop(group.number, None)) is not None]
+        taken = [episode for group in groups if (episode := pop(group.number, None)) is not None]
+        self._tell_room(len(taken))
+        return taken

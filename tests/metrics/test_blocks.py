@@ -61,8 +61,8 @@ def test_what_is_looked_at_between_blocks_is_what_the_events_so_far_amount_to() 
     found.pass_on()
     for block in passed:
         by_columns.add_block(block)
-        by_events.add(block.events)
-        t = block.events[-1].t
+        by_events.add(block.events())
+        t = block.events()[-1].t
         assert by_columns.result(t) == by_events.result(t)
         assert by_columns.workers == by_events.workers
         assert by_columns.oldest_version() == by_events.oldest_version()

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from emulator.system.episodes import Episode, Group, GroupedEpisode
-from emulator.system.queue import EpisodeQueue
+from emulator.system.episodes import Episode, Group, GroupedEpisode, LoneEpisode, Source
+from emulator.system.queue import EpisodeQueue, LoneEpisodeQueue
 
 
 def group(number: int, size: int = 1, planned: int | None = None) -> Group:
@@ -81,3 +81,34 @@ def test_without_a_group_the_oldest_episode_is_taken() -> None:
         queue.put_nowait(finished(group(number), number))
     assert queue.get_nowait().number == 5
     assert list(queue.complete) == [3]
+
+
+def alone(number: int) -> LoneEpisode:
+    episode = Source(lambda: 5.0, 1, 0).start_alone(0)
+    episode.number = number
+    episode.whole = True
+    return episode
+
+
+@pytest.mark.parametrize("kind", [EpisodeQueue, LoneEpisodeQueue])
+def test_tasks_that_wait_to_get_or_to_put_are_woken_as_on_any_queue(kind: type[EpisodeQueue]) -> None:
+    def made(number: int) -> Episode:
+        return alone(number) if kind is LoneEpisodeQueue else finished(group(number), number)
+
+    async def main() -> None:
+        queue, first = kind(1), made(0)
+        getting = asyncio.create_task(queue.get())
+        await asyncio.sleep(0)
+        queue.put_nowait(first)
+        assert await getting is first
+        for number, take in ((1, queue.take_batch), (3, lambda n: queue.take(list(queue.complete.values())))):
+            queue.put_nowait(made(number))
+            putting = asyncio.create_task(queue.put(made(number + 1)))
+            await asyncio.sleep(0)
+            assert not putting.done()
+            take(1)
+            await asyncio.wait_for(putting, 1)
+            assert list(queue.complete) == [number + 1]
+            queue.get_nowait()
+
+    asyncio.run(main())
