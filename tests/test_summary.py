@@ -9,6 +9,7 @@ from rich.console import Console
 import emulator
 from emulator import Run, RunError, Scenario
 from emulator.cli import watching
+from emulator.errors import DeadlockError, EndlessInstantError, LearnerError
 from emulator.events import Inject, Publish
 from emulator.summary import (
     RaceSummary,
@@ -257,3 +258,13 @@ def test_a_key_that_injects_is_noticed_on_a_terminal(monkeypatch: pytest.MonkeyP
     assert not watched.injected
     sink([Publish(35.0, 2), Inject(40.0, {"stall_trainer": {"for": 60}})])
     assert watched.injected
+
+
+def test_only_a_deadlock_is_called_one() -> None:
+    run = emulator.run(emulator.load_scenario("stragglers", overrides=["duration=60"]), speed="max")
+    for error, said in (
+        (DeadlockError(60.0, "nobody"), "Stopped by a deadlock at 00:01:00"),
+        (LearnerError(60.0, "update 0 raised ValueError"), "Stopped by an error at 00:01:00"),
+        (EndlessInstantError(60.0, 5, "{}"), "Stopped by an error at 00:01:00"),
+    ):
+        assert said in draw(RunSummary(replace(run, error=error)), 80)

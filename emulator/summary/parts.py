@@ -1,0 +1,120 @@
+"""What the summaries of a run and of a race have in common."""
+
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from emulator.clock import ClockStatistics
+from emulator.runner import Run
+from emulator.scenario import Scenario
+from emulator.scenario.strategies import Asynchronous
+from emulator.summary.texts import clock_time, percent, speed_text
+
+BUSY = "#4a9fd0"
+
+
+ALERT = "#f0a500"
+
+
+DIM = "bright_black"
+
+
+BAR = 24
+
+
+CAUSES = {
+    "waiting": "waiting",
+    "gated": "gated",
+    "blocked": "blocked",
+    "frozen": "frozen",
+    "down": "down",
+    "overhead": "overhead",
+}
+
+
+def heading(run: Run, title: str, subtitle: str, *, whole: bool = False) -> Table:
+    """Title and subtitle, and to the right where it ended and the seed; of a race the `whole` duration."""
+    table = Table.grid(expand=True, padding=(0, 1))
+    table.add_column(overflow="ellipsis", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    end = clock_time(
+        run.scenario.duration if whole and not run.interrupted else run.result["emulated_seconds"]
+    )
+    table.add_row(Text.assemble((title, "bold"), f"  {subtitle}"), Text(f"{end}, seed {run.scenario.seed}"))
+    return table
+
+
+def stopped(run: Run) -> Text | None:
+    """Why a run did not get to its end, and where; None if it did."""
+    if run.error is None and not run.interrupted:
+        return None
+    why = "Interrupted"
+    if run.error is not None:
+        # Of a recording only the text of the error is left.
+        why = "Stopped by a deadlock" if str(run.error).startswith("deadlock") else "Stopped by an error"
+    return Text(f"{why} {end(run)} of {clock_time(run.scenario.duration)}.\n", style=ALERT)
+
+
+def end(run: Run) -> str:
+    """Where a run ended."""
+    return f"at {clock_time(run.result['emulated_seconds'])}"
+
+
+def bar(value: float | None, width: int, *, ascii_only: bool, rest: bool = True, style: str = BUSY) -> Text:
+    """A share as a bar, with what it leaves of the width unless without `rest`."""
+    full, empty = ("#", ".") if ascii_only else ("█", "·")
+    filled = min(width, round((value or 0) * width))
+    if value and not filled:
+        return Text("." if ascii_only else "▏", style=style).append(
+            empty * (width - 1) if rest else "", style=DIM
+        )
+    return Text(full * filled, style=style).append(empty * (width - filled) if rest else "", style=DIM)
+
+
+def footer(clock: ClockStatistics) -> Text:
+    """How the clock went."""
+    words = [f"clock: asked {speed_text(clock.asked_speed)}"]
+    if clock.achieved_speed is not None:
+        words.append(f"achieved {speed_text(clock.achieved_speed)}")
+        words.append(f"{clock.wall_seconds:.1f} s of wall time")
+    if clock.worst_lag_ms is not None:
+        words.append(f"worst lag {clock.worst_lag_ms:.1f} ms")
+    return Text(", ".join(words), style=DIM)
+
+
+def limit_of(scenario: Scenario) -> float | None:
+    """The most versions of lag that a strategy allows; None if it sets no limit."""
+    strategy = scenario.strategy
+    if isinstance(strategy, Asynchronous) and strategy.max_staleness is not None:
+        return float(strategy.max_staleness)
+    return None
+
+
+def limit_text(scenario: Scenario) -> str:
+    """The same as a text; empty if there is none."""
+    limit = limit_of(scenario)
+    return "" if limit is None else f"{limit:g}"
+
+
+def _service(result: dict[str, Any]) -> float:
+    seconds = result["workers"]["seconds"]
+    return float(sum(seconds[state] for state in ("generating", *CAUSES)))
+
+
+def cause_share(result: dict[str, Any], cause: str) -> float:
+    """The share of worker seconds that went to one account."""
+    service = _service(result)
+    return result["workers"]["seconds"][cause] / service if service else 0.0
+
+
+def wasted_share(result: dict[str, Any]) -> float:
+    """The share of worker seconds that was in vain."""
+    service = _service(result)
+    return result["workers"]["seconds"]["wasted"] / service if service else 0.0
+
+
+def dropped_share(result: dict[str, Any]) -> str:
+    """Episodes dropped of those finished, as theory has it."""
+    episodes = result["episodes"]
+    return percent(episodes["dropped"] / episodes["finished"]) if episodes["finished"] else "-"
