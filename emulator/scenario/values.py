@@ -10,7 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import reduce
 from numbers import Integral, Real
+from operator import add
 from typing import Any
 
 from pydantic import (
@@ -70,7 +72,9 @@ def parse_duration(text: str) -> float:
     match = re.fullmatch(DURATION_PATTERN, text)
     if match is None:
         raise ValueError(text)
-    return sum(float(part[:-1]) * unit for part, unit in zip(match.groups(), _UNITS, strict=True) if part)
+    parts = zip(match.groups(), _UNITS, strict=True)
+    # `sum` rounds otherwise from Python 3.12 on, and a run must not depend on the version.
+    return reduce(add, (float(part[:-1]) * unit for part, unit in parts if part))
 
 
 class Check(ABC):
