@@ -108,11 +108,22 @@ class History:
             self._pass(t)
 
     def _pass(self, t: float) -> None:
-        while self._next_column < t:
-            self._spend(self._next_column)
-            self.past.close(Column(self.states().tobytes(), self.totals()))
-            self._next_column = (self.past.closed + 1) * self.scale.column
+        if self._next_column < t:
+            self._close_columns(t)
         self._spend(t)
+
+    def _close_columns(self, t: float) -> None:
+        """Close the columns that end before `t`; of very many only those that are kept."""
+        past, column = self.past, self.scale.column
+        # One more than is kept, since a column's rates need the totals at its start too.
+        beyond = int(t / column) - past.closed - past.kept - 1
+        if beyond > 0:
+            past.skip(beyond)
+            self._spend(past.closed * column)
+        while (end := (past.closed + 1) * column) < t:
+            self._spend(end)
+            past.close(Column(self.states().tobytes(), self.totals()))
+        self._next_column = end
 
     def _spend(self, t: float) -> None:
         """Let time go by in which nothing changes."""

@@ -10,11 +10,15 @@ _KEPT = 64
 
 
 class Entry(NamedTuple):
-    """One line: when, of which kind (the log's order of importance is by kind), and what happened."""
+    """One line: when, of which kind (the log's order of importance is by kind), and what happened.
+
+    `counted` is how many a line that counts tells of; 0 for any other line.
+    """
 
     t: float
     kind: str
     text: str
+    counted: int = 0
 
 
 class Log:
@@ -23,7 +27,6 @@ class Log:
     def __init__(self) -> None:
         self.entries: deque[Entry] = deque(maxlen=_KEPT)
         self.publication: Entry | None = None
-        self._sums: dict[str, int] = {}
 
     def add(self, t: float, kind: str, text: str) -> None:
         """Take a line."""
@@ -32,11 +35,10 @@ class Log:
     def add_up(self, t: float, kind: str, n: int, noun: str, what: str) -> None:
         """Take a line that counts; counts of one kind at one instant are one line."""
         last = self.entries[-1] if self.entries else None
-        if last is not None and last.t == t and last.kind == kind:
+        if last is not None and last.t == t and last.kind == kind and last.counted:
             self.entries.pop()
-            n += self._sums[kind]
-        self._sums[kind] = n
-        self.entries.append(Entry(t, kind, f"{count(n, noun)} {what}"))
+            n += last.counted
+        self.entries.append(Entry(t, kind, f"{count(n, noun)} {what}", n))
 
     def lost(self, t: float, kind: str, cause: str, n: int) -> None:
         """Episodes were dropped, aborted, failed or paused."""

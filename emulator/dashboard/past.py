@@ -41,6 +41,16 @@ class Past:
         self.columns.append(column)
         self.closed += 1
 
+    def skip(self, columns: int) -> None:
+        """Count columns that would be let go again before anybody looks."""
+        self.columns.clear()
+        self.closed += columns
+
+    @property
+    def kept(self) -> int:
+        """The most columns that are kept."""
+        return self.columns.maxlen or 0
+
     def last(self, width: int) -> list[Column]:
         """At most `width` columns, the newest last."""
         return list(self.columns)[-width:] if width > 0 else []

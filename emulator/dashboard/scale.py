@@ -12,6 +12,7 @@ from emulator.scenario import Scenario
 _DRAWS = 20_000
 _COLUMNS_A_ROUND = 12
 _COLUMNS_A_RUN = 180
+_MOST_COLUMNS_A_RUN = 20_000
 _STRAGGLER_PERCENT = 98
 _STRAGGLER_FACTOR = 3
 
@@ -34,7 +35,8 @@ def scale(scenarios: Sequence[Scenario]) -> Scale:
     """The scale of lanes that are watched side by side.
 
     A column is so long that a synchronous round, which lasts as long as the longest episode of a batch,
-    takes about a dozen and a few fit on the screen; or so short that the run fills the widest screen.
+    takes about a dozen and a few fit on the screen; or so short that the run fills the widest screen. It is
+    never so short that a run has more than `_MOST_COLUMNS_A_RUN` of them, since each takes time to fold.
     """
     medians, tails, stragglers, rounds = [], [], [], []
     for scenario in scenarios:
@@ -43,13 +45,15 @@ def scale(scenarios: Sequence[Scenario]) -> Scale:
         median, straggler, tail = (
             float(value) for value in np.percentile(draws, [50, _STRAGGLER_PERCENT, 99])
         )
-        longest = np.percentile(draws, 100 * 0.5 ** (1 / batch))
+        last = np.percentile(draws, 100 * 0.5 ** (1 / batch))
         medians.append(median)
         tails.append(tail)
         stragglers.append(max(_STRAGGLER_FACTOR * median, straggler))
         rounds.append(
-            float(longest) + scenario.trainer.update_seconds.median() + scenario.trainer.weight_sync_seconds
+            float(last) + scenario.trainer.update_seconds.median() + scenario.trainer.weight_sync_seconds
         )
     shortest = min(scenario.duration for scenario in scenarios)
-    column = min(max(rounds) / _COLUMNS_A_ROUND, shortest / _COLUMNS_A_RUN) or 1.0
+    longest = max(scenario.duration for scenario in scenarios)
+    column = min(max(rounds) / _COLUMNS_A_ROUND, shortest / _COLUMNS_A_RUN)
+    column = max(column, longest / _MOST_COLUMNS_A_RUN)
     return Scale(max(medians), max(tails), max(stragglers) or 1.0, nice_step(column))

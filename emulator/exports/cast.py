@@ -138,7 +138,7 @@ def _changes(old: Row, new: Row) -> Iterator[tuple[int, int]]:
         if not character and i == end:  # the other half of a wide one
             end = i + 1
             continue
-        if not (start >= 0 and i - end <= _NEAR and all(roles[j] == role for j in range(start, i))):
+        if not (start >= 0 and i - end <= _NEAR and roles[start:i].count(role) == i - start):
             if start >= 0:
                 yield start, end
             start = i

@@ -136,6 +136,41 @@ def test_columns_are_bounded_and_rates_are_those_of_each_column() -> None:
     assert lane.history.past.rates(100).ends[0][0] == Totals()
 
 
+def test_a_gap_of_any_length_leaves_the_columns_that_closing_each_of_them_would_have() -> None:
+    far, near = (History(four_workers("synchronous"), FOUR) for _ in range(2))
+    for history in (far, near):
+        history.add([ev.Start(25.0, 0, 0, 0, 0, 20.0)])
+    t = 12_345.0
+    for step in range(30, int(t), 5):
+        near.advance(float(step))
+    for history in (far, near):
+        history.advance(t)
+    assert far.past.closed == near.past.closed == 1234
+    assert [c.states for c in far.past.columns] == [c.states for c in near.past.columns]
+    assert far.past.rates(600) == near.past.rates(600)
+    far.advance(1e9)
+    assert far.past.closed == 99_999_999
+    assert far.past.columns[-1].totals.t == 999_999_990.0
+    assert len(far.past.rates(600).ends) == 511
+
+
+def test_a_run_has_a_bounded_number_of_columns_however_short_its_rounds() -> None:
+    for seconds in (0.0, 1e-300, 0.001):
+        short = {"workers": 4, "episode_seconds": seconds}
+        trainer = {"batch_size": 1, "update_seconds": seconds}
+        scenario = four_workers("synchronous", duration=3600, rollout=short, trainer=trainer)
+        assert scale([scenario]).column >= 3600 / 20_000
+
+
+def test_what_is_counted_at_one_instant_is_one_line_whatever_else_of_its_kind_is_told_there() -> None:
+    history = History(four_workers("asynchronous"), FOUR)
+    history.add([ev.Down(1.0, 0), ev.Down(1.0, 1), ev.Stall(1.0)])
+    history.add([ev.Unstall(9.0), ev.Up(9.0, 0), ev.Up(9.0, 1)])
+    assert [entry.text for entry in history.log.entries] == ["trainer goes on", "2 workers back"]
+    history.add([ev.Down(10.0, 0), ev.Stall(10.0), ev.Up(19.0, 0), ev.Unstall(19.0)])
+    assert [entry.text for entry in history.log.last(2)] == ["1 worker back", "trainer goes on"]
+
+
 def test_an_episode_is_as_old_as_its_attempt_and_not_as_its_wait_for_a_sandbox() -> None:
     history = History(four_workers("asynchronous"), FOUR)
     history.add([ev.Start(0.0, 0, 0, 0, 0, 20.0), ev.Blocked(0.0, 0, "sandbox"), ev.Generate(100.0, 0)])
