@@ -318,7 +318,7 @@ def test_what_fails_or_trains_nothing_is_not_advised() -> None:
     json.dumps(advice.to_json(), allow_nan=False)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(budget=st.integers(1, 300), batch=st.integers(1, 128), own=st.integers(1, 300))
 def test_no_candidate_exceeds_the_budget(budget: int, batch: int, own: int) -> None:
     scenario = small(

@@ -21,6 +21,7 @@ from emulator.dashboard.live import Dashboard
 from emulator.progress import ProgressLines
 from emulator.scenario import bundled_scenarios, json_schema
 from emulator.version import __version__
+from tests.patience import PATIENCE
 
 SMALL = """
 name: small
@@ -328,7 +329,7 @@ def test_a_signal_ends_the_run_with_what_happened_so_far(small: str, number: int
     process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     _started(process)
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == code
     lanes = json.loads(out, parse_constant=_refuse)["lanes"]
     assert [lane["interrupted"] for lane in lanes] == [True, True]
@@ -343,7 +344,7 @@ def test_ctrl_c_again_and_again_leaves_no_traceback(small: str) -> None:
     while process.poll() is None:
         process.send_signal(signal.SIGINT)
         select.select([], [], [], 0.005)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode in (130, -signal.SIGINT)
     assert "Traceback" not in out + err
 
@@ -353,7 +354,12 @@ def test_a_closed_pipe_ends_in_silence(small: str) -> None:
         reader, writer = os.pipe()
         os.close(reader)
         process = subprocess.run(
-            [*COMMAND, *command], stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=20
+            [*COMMAND, *command],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
         )
         os.close(writer)
         assert process.stderr == ""
@@ -363,7 +369,11 @@ def test_a_closed_pipe_ends_in_silence(small: str) -> None:
 def test_what_is_not_a_terminal_gets_no_control_codes_even_where_colour_is_forced(small: str) -> None:
     forced = {**os.environ, "FORCE_COLOR": "1", "TTY_COMPATIBLE": "1", "GITHUB_ACTIONS": "1"}
     told = subprocess.run(
-        [*COMMAND, "race", small, "--speed", "max"], capture_output=True, check=True, env=forced, timeout=20
+        [*COMMAND, "race", small, "--speed", "max"],
+        capture_output=True,
+        check=True,
+        env=forced,
+        timeout=PATIENCE,
     )
     assert b"\x1b" not in told.stdout + told.stderr
     assert "█".encode() in told.stdout
@@ -446,5 +456,7 @@ def test_output_that_goes_nowhere_leaves_no_traceback(
     small: str, redirection: str, code: int, told: str
 ) -> None:
     command = " ".join([*COMMAND, "run", small, "--speed", "max", "--json", "--quiet", redirection])
-    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, timeout=20)
+    ended = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
     assert (ended.returncode, ended.stderr) == (code, told)

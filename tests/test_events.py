@@ -49,7 +49,7 @@ def plain_line(event: ev.Event) -> str:
 
 @pytest.mark.parametrize("kind", ev.NAMES, ids=lambda kind: kind.__name__)
 def test_every_kind_is_its_compact_json_and_comes_back_from_it(kind: type[ev.Event]) -> None:
-    @settings(max_examples=25, derandomize=True, deadline=None, database=None)
+    @settings(max_examples=25)
     @given(of_kind(kind))
     def check(event: ev.Event) -> None:
         line = ev.encode(event)
@@ -94,7 +94,7 @@ def test_an_unknown_name_or_field_is_refused() -> None:
         ev.decode({"t": 1.0, "event": "gated"})
 
 
-@settings(max_examples=60, derandomize=True, deadline=None, database=None)
+@settings(max_examples=60)
 @given(st.lists(EVENTS, max_size=30), st.lists(st.integers(0, 30), max_size=6))
 def test_the_hash_is_that_of_the_lines_however_they_come_in_blocks(
     events: list[ev.Event], cuts: list[int]

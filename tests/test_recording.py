@@ -5,9 +5,7 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from emulator.runner import Session
 from emulator.scenario import Scenario
 from emulator.scenario.timeline import Event as Entry
 from emulator.trace import TraceHash
+from tests.patience import PATIENCE, eventually
 from tests.scenarios import scenarios
 
 SUFFIXES = ["jsonl", "jsonl.gz"]
@@ -259,7 +258,7 @@ def test_a_full_disk_is_told_when_the_run_is_over(tmp_path: Path, scenario_file:
     )
     command = [sys.executable, "-c", limited, "run", scenario_file, "--speed", "max", "--quiet"]
     done = subprocess.run(
-        [*command, "--record", path], capture_output=True, text=True, timeout=20, check=False
+        [*command, "--record", path], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.returncode == 1
     assert "UPDATES PER HOUR" in done.stdout
@@ -270,15 +269,6 @@ def test_a_full_disk_is_told_when_the_run_is_over(tmp_path: Path, scenario_file:
 
 
 # -- how it ends --------------------------------------------------------------------------------------
-
-
-def eventually(condition: Callable[[], Any]) -> Any:
-    """What the condition gives as soon as it is true."""
-    deadline = time.monotonic() + 20
-    while not (found := condition()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    return found
 
 
 def time_reached(path: Path) -> float:
@@ -305,7 +295,7 @@ def test_kill_9_leaves_a_recording_until_about_then(
     process = started(path, *COMMAND, command, scenario_file, "--quiet")
     seen = eventually(lambda: time_reached(path))
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE)
     recording = read(path)
     assert recording.t_end >= seen
     assert recording.cut is not None
@@ -321,7 +311,7 @@ def test_a_signal_leaves_a_whole_recording_that_says_so(tmp_path: Path, scenario
     process = started(path, *COMMAND, "race", scenario_file, "--json", "--quiet")
     eventually(lambda: time_reached(path))
     process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 143
     recording = read(path)
     assert recording.cut is None
@@ -344,7 +334,7 @@ def test_ctrl_c_in_a_script_leaves_a_whole_recording_too(tmp_path: Path, scenari
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     eventually(lambda: time_reached(path))
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=20)[0] == "ended\n"
+    assert process.communicate(timeout=PATIENCE)[0] == "ended\n"
     lane = read(path).lanes[0]
     assert lane.interrupted
     assert lane.result == folded(lane)
@@ -383,9 +373,6 @@ def outcomes(scenario: Scenario, path: Path, *, race: bool) -> list[emulator.Run
 
 @settings(
     max_examples=25,
-    derandomize=True,
-    deadline=None,
-    database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(scenarios(lanes=True))

@@ -20,6 +20,7 @@ from emulator.events import Event, Start
 from emulator.runner import LaneView, Session, run_lanes
 from emulator.scenario.timeline import Event as TimelineEntry
 from emulator.trace import TraceHash
+from tests.patience import PATIENCE
 from tests.scenarios import scenarios
 
 
@@ -126,7 +127,7 @@ def test_means_without_data_are_null() -> None:
     assert told["episode_seconds"]["length_bias"] is None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(scenarios(lanes=True))
 def test_any_run_is_plain_json_with_a_scenario_that_runs_to_the_same_again(drawn: Scenario) -> None:
     def again(scenario: Scenario) -> Run:
@@ -259,7 +260,7 @@ def test_the_timeline_of_a_lane_that_has_died_is_over(action: dict[str, Any]) ->
         input=json.dumps(document(lanes=[loops, {"name": "lives"}])),
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE,
         check=False,
     )
     assert ended.stdout == "[0.0, 1000.0]\n"

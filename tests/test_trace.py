@@ -101,7 +101,7 @@ def test_another_seed_gives_another_trace() -> None:
     assert len(hashes) == 4
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(scenarios())
 def test_any_scenario_has_one_trace(drawn: Scenario) -> None:
     def end(speed: Speed) -> tuple[dict[str, Any], str | None]:

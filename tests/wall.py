@@ -5,9 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from emulator.clock import EmulatedLoop, Speed
-
-_REAL_SECONDS = 30.0
-"""How long a real event (a thread, a subprocess) may let the loop wait before a test counts as hung."""
+from tests.patience import PATIENCE
 
 
 class FakeWall:
@@ -46,7 +44,7 @@ class FakeWall:
             happening()
             return selector.select(0)
         if timeout is None:
-            found = selector.select(_REAL_SECONDS)
+            found = selector.select(PATIENCE)
             if not found:
                 raise TimeoutError("the loop waits for ever, and nothing real happens")
             return found

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from emulator import events as ev
 from emulator.dashboard.history import History
@@ -33,7 +33,7 @@ def four_workers(kind: str, **changes: object) -> Scenario:
 
 
 @given(scenarios())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 def test_totals_are_those_of_the_figures(scenario: Scenario) -> None:
     history, events = History(scenario, scale([scenario])), list[ev.Event]()
     run = run_lanes([scenario], speed="max", sinks=[[history.add, events.extend]])[0]

@@ -14,7 +14,7 @@ import pytest
 
 import emulator
 from emulator.cli import main
-from emulator.clock import EmulatedLoop
+from emulator.clock import EmulatedLoop, Wall
 from emulator.dashboard.canvas import Canvas
 from emulator.dashboard.frame import draw
 from emulator.dashboard.live import Dashboard, Options, Show
@@ -27,7 +27,9 @@ from emulator.recording import Recording, read_recording
 from emulator.runner import Session
 from tests.dashboard.scenarios import long_tail
 from tests.dashboard.test_live import FakeTerminal, fake_terminal
-from tests.dashboard.tmux import Tmux, eventually, watching
+from tests.dashboard.tmux import Tmux, watching
+from tests.patience import eventually
+from tests.wall import FakeWall
 
 ROOT = Path(__file__).parents[2]
 SIZES = ((80, 24), (100, 30), (200, 50), (60, 12))
@@ -139,16 +141,19 @@ def test_markers_are_injections_and_publications_in_order(
 
 
 def on_a_loop(
-    recording: Recording, act: Callable[[Replay], Coroutine[Any, Any, None]], speed: Any = 60.0
+    recording: Recording,
+    act: Callable[[Replay], Coroutine[Any, Any, None]],
+    speed: Any = 60.0,
+    wall: Wall | None = None,
 ) -> None:
-    """Do something to a replay that goes on."""
+    """Do something to a replay that goes on, by the real clock unless another `wall` is given."""
 
     async def go() -> None:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, EmulatedLoop)
         await act(Replay(recording, States(recording), loop))
 
-    with asyncio.Runner(loop_factory=lambda: EmulatedLoop(speed)) as runner:
+    with asyncio.Runner(loop_factory=lambda: EmulatedLoop(speed, wall)) as runner:
         runner.run(go())
 
 
@@ -161,7 +166,7 @@ def test_a_replay_goes_at_its_speed_is_paused_stepped_and_scrubbed(
     async def act(replay: Replay) -> None:
         clock = replay.clock
         await clock.wall_sleep(0.1)
-        assert 4 < replay.now < 20
+        assert replay.now == pytest.approx(6.0)
         clock.pause()
         stood = replay.now
         await clock.wall_sleep(0.02)
@@ -193,7 +198,7 @@ def test_a_replay_goes_at_its_speed_is_paused_stepped_and_scrubbed(
         await clock.wall_sleep(0.2)
         assert replay.ended
 
-    on_a_loop(recording, act)
+    on_a_loop(recording, act, wall=FakeWall())
 
 
 def test_while_it_goes_the_previous_marker_is_gone_back_from_the_last(
@@ -210,7 +215,7 @@ def test_while_it_goes_the_previous_marker_is_gone_back_from_the_last(
             await replay.clock.wall_sleep(0.02)
             assert replay.now > marker
 
-    on_a_loop(recording, act)
+    on_a_loop(recording, act, wall=FakeWall())
 
 
 def test_without_holding_a_replay_closes_at_the_end(recorded: tuple[Recording, dict[float, Frames]]) -> None:

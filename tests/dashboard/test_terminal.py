@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboard.tmux import Pane, Tmux, eventually, watching
+from tests.dashboard.tmux import Pane, Tmux, watching
+from tests.patience import eventually
 
 if shutil.which("tmux") is None:
     pytest.skip("tmux is not installed", allow_module_level=True)

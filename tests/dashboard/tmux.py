@@ -3,19 +3,10 @@
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-PATIENCE = 10.0
-
-
-def eventually(condition: Callable[[], bool], what: Callable[[], str]) -> None:
-    """Wait until a condition holds."""
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, f"it never came to this: {what()}"
-        time.sleep(0.02)
+from tests.patience import eventually
 
 
 class Pane:

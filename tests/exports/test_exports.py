@@ -29,6 +29,7 @@ from emulator.exports.settings import parse_settings
 from emulator.exports.tracks import TRAINER, Tracks
 from emulator.exports.words import injection
 from tests.dashboard.scenarios import long_tail
+from tests.patience import PATIENCE
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
@@ -372,7 +373,7 @@ def test_a_browser_opens_the_page_without_an_error_and_a_phone_need_not_scroll_s
         [CHROMIUM, *flags, "--dump-dom", (folder / "probe.html").as_uri()],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
     )
     found = re.search(r'<p id="out">([^<]*)</p>', told.stdout)

@@ -175,7 +175,7 @@ def test_rewards_are_one_for_the_right_action_with_the_noise_asked_for():
     assert len(np.unique(noise[right])) == right.sum()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.permutations(range(8)), st.sets(st.integers(8, 20)))
 def test_an_episode_decides_the_same_whatever_else_is_trained(order: list[int], others: set[int]):
     batch = [single(k, rank=0.1 * k) for k in range(8)]

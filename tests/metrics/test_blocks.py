@@ -26,7 +26,7 @@ def ran(scenario: Scenario, block: int, short: int) -> emulator.Run:
     return run
 
 
-@settings(max_examples=150, derandomize=True, deadline=None, database=None)
+@settings(max_examples=150)
 @given(scenarios(), st.sampled_from([1, 5, 4096]), st.sampled_from([1, 2, 5]))
 def test_any_scenario_gives_the_same_figures_both_ways(scenario: Scenario, block: int, short: int) -> None:
     run = ran(scenario, block, short)

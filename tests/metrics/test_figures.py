@@ -18,7 +18,7 @@ from emulator.metrics import ExactSum, Figures, sums
 from emulator.scenario import Scenario
 
 FLOATS = st.floats(-1e300, 1e300) | st.integers(-(10**6), 10**6).map(lambda n: n / 10)
-quick = settings(max_examples=100, derandomize=True, deadline=None, database=None)
+quick = settings(max_examples=100)
 
 
 def exact(terms: list[float]) -> float:

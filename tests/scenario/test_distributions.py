@@ -61,7 +61,7 @@ def test_how_the_sequence_is_cut_into_blocks_never_changes_it(kind: str, trace_f
     assert in_blocks(distribution, [0, 999, 1]) == whole
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 50), max_size=20), st.integers(0, 2**64 - 1))
 def test_any_cut_of_a_nested_mixture_gives_the_same_sequence(sizes: list[int], seed: int):
     inner = {"weight": 1, "distribution": FORMS["mixture"]}

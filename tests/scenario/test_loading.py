@@ -52,7 +52,7 @@ def test_a_good_file_loads(tmp_path: Path):
     assert [lane.strategy.kind for lane in scenario.lane_scenarios()] == ["synchronous", "asynchronous"]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(scenarios(lanes=True))
 def test_a_resolved_scenario_loads_from_a_file(tmp_path: Path, drawn: Scenario):
     assert load_scenario(write(tmp_path, json.dumps(drawn.resolved(), indent=1))) == drawn

@@ -34,7 +34,7 @@ def violations(**changes: Any) -> list[str]:
     return [str(violation) for violation in detail["ctx"]["violations"]]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(scenarios(lanes=True))
 def test_the_resolved_form_is_json_and_loads_to_an_equal_scenario(drawn: Scenario):
     resolved = drawn.resolved()
@@ -341,7 +341,7 @@ def test_whole_numbers_may_be_written_as_floats():
     assert scenario(rollout={"workers": 1e3}).rollout.workers == 1000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(scenarios(lanes=True))
 def test_a_plain_dump_is_what_the_constructor_takes(drawn: Scenario):
     assert Scenario(**drawn.model_dump()) == drawn

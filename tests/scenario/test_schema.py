@@ -25,7 +25,7 @@ def test_the_schema_is_one():
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(documents(lanes=True))
 def test_what_the_loader_accepts_the_schema_accepts(document: dict[str, Any]):
     VALIDATOR.validate(document)

@@ -7,7 +7,6 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 import emulator
 from emulator.cli import main
 from emulator.sweeps.files import Directory, read_grid
+from tests.patience import PATIENCE, eventually
 
 SMALL = """
 name: small
@@ -183,10 +183,9 @@ def test_a_reader_that_has_seen_enough_costs_no_file(
 
 def _wait_for_rows(path: Path, rows: int) -> None:
     """Wait until so many runs are kept, and a moment on, so that the next ones run."""
-    until = time.monotonic() + 60
-    while not path.exists() or path.read_bytes().count(b"\n") < 1 + rows:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    eventually(
+        lambda: path.exists() and path.read_bytes().count(b"\n") >= 1 + rows, lambda: f"{rows} rows are kept"
+    )
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -198,7 +197,7 @@ def test_a_signal_ends_a_sweep_with_the_table_so_far(
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         _wait_for_rows(out / "runs.csv", 2)
         process.send_signal(number)
-        told, err = process.communicate(timeout=60)
+        told, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == code
     assert "Interrupted: 2 of 4 runs are done." in told
     assert "Traceback" not in err
@@ -213,7 +212,7 @@ def test_a_sweep_that_was_killed_has_kept_its_rows(small: str, tmp_path: Path) -
         _wait_for_rows(out / "runs.csv", 2)
         process.kill()
         # Its readers come to the end, long before joblib's five minutes: what ran for it is gone, too.
-        told, _ = process.communicate(timeout=60)
+        told, _ = process.communicate(timeout=PATIENCE)
     assert told == b""
     kept = Directory(out, read_grid(out)).open("")
     assert {run: row["seed"] for run, row in kept.items()} == {0: 1, 1: 2}
@@ -227,8 +226,8 @@ def test_a_process_whose_parent_is_gone_before_it_is_ready_ends_too() -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     prepare = f"from emulator.sweeps.backends import _prepare_local; _prepare_local({gone.pid})"
-    code = f"{prepare}; import time; time.sleep(60)"
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=50).returncode == 1
+    code = f"{prepare}; import time; time.sleep(600)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=PATIENCE).returncode == 1
 
 
 def test_on_a_terminal_a_bar_tells_how_long_it_takes(small: str, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ _AXES = st.lists(
 )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(_AXES)
 def test_the_table_fits_with_every_figure_whole(vary: list[str]) -> None:
     grid = make_grid(small(), vary, 2)

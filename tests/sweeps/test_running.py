@@ -154,7 +154,7 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_goes_on(
     assert _files(tmp_path / "out") == _files(path)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.data())
 def test_a_table_cut_or_damaged_anywhere_is_made_whole(
     whole: tuple[Sweep, Path], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import emulator
@@ -19,10 +19,6 @@ STALENESS = st.sampled_from([0, 0.5, 1, 2])
 def examples(count: int) -> settings:
     return settings(
         max_examples=count,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        suppress_health_check=[HealthCheck.too_slow],
     )
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 import emulator
 from emulator.errors import EndlessInstantError
@@ -192,10 +192,6 @@ def test_zero_durations_pass_time_where_updates_do(folder: Path) -> None:
 
 @settings(
     max_examples=160,
-    derandomize=True,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
 )
 @given(scenarios())
 def test_scenarios_with_every_option_agree(drawn: Scenario) -> None:

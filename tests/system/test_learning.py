@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from numpy.random import SeedSequence, default_rng
 
 import emulator
@@ -24,10 +24,6 @@ SMALL = {"contexts": 4, "actions": 3, "steps": 2, "epochs": 1, "difficulty_corre
 
 drawn = settings(
     max_examples=120,
-    derandomize=True,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
 )
 
 

@@ -89,7 +89,7 @@ def test_the_longest_of_a_trace_is_drawn_with_replacement(order: str, tmp_path: 
     assert expected_maximum(trace, 2) == pytest.approx(2 * (1 / 16 + 2 * 8 / 16 + 10 * 7 / 16))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.floats(0.05, 2.0), st.integers(1, 200))
 def test_one_more_draw_is_never_shorter_and_gains_ever_less(sigma: float, draws: int) -> None:
     one, two, three = (expected_maximum(lognormal(sigma), draws + k) for k in range(3))

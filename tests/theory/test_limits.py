@@ -12,7 +12,7 @@ from emulator.theory import limits
 from tests.theory.scenarios import ASYNCHRONOUS, SYNCHRONOUS, scenario
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.sampled_from([0, 0.5, 1, 1.75, 3]),
     st.sampled_from(["gate", "drop", "cancel"]),
