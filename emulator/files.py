@@ -38,7 +38,7 @@ class BusyError(OSError):
     """Another process holds the file or the directory."""
 
 
-def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
     """Open a regular file to read what it holds now: what is appended later is not seen.
 
     A file of /proc says that it is empty, and is read as such. Raises OSError, IsADirectoryError among

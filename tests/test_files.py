@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from emulator.cli import main
 from emulator.files import BusyError, Claim, hold_folder, is_beside, open_regular, replacing, replacing_text
 
 
@@ -153,3 +154,18 @@ def test_a_folder_is_held_by_one_at_a_time(tmp_path: Path) -> None:
         pass
     with hold_folder(tmp_path):
         assert names(tmp_path) == []
+
+
+def test_no_command_waits_for_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = "found a file that cannot be read (a pipe, not a regular file)"
+    for name, commands in {
+        "pipe.yaml": ("validate", "run", "race", "sweep --vary seed=1", "advise"),
+        "pipe.jsonl": ("run", "replay", f"export --to {tmp_path / 'a.csv'}"),
+    }.items():
+        os.mkfifo(tmp_path / name)
+        for command in commands:
+            word, *options = command.split()
+            with pytest.raises(SystemExit) as ended:
+                main([word, str(tmp_path / name), *options])
+            assert ended.value.code == 2
+            assert capsys.readouterr().err.startswith(f"{tmp_path / name}: {told}; allowed: a ")

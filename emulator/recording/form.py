@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from emulator.errors import RecordingError
+from emulator.files import open_regular
 from emulator.version import __version__
 
 SCHEMA = 1
@@ -42,7 +43,7 @@ def has_suffix(path: Path) -> bool:
 def opened(path: Path) -> Iterator[IO[bytes]]:
     """The lines of a recording, unpacked if need be; RecordingError if it cannot be opened."""
     try:
-        file: IO[bytes] = path.open("rb")
+        file = open_regular(path)
     except FileNotFoundError:
         raise complaint(path, "no such file") from None
     except IsADirectoryError:
@@ -51,8 +52,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         reason = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown"
         raise complaint(path, f"a file that cannot be read ({reason})") from None
     with file:
-        packed = file.read(2) == _GZIP_MAGIC
-        file.seek(0)
+        packed = file.peek(2)[:2] == _GZIP_MAGIC
         yield cast(IO[bytes], gzip.GzipFile(fileobj=file)) if packed else file
 
 

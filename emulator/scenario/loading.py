@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from emulator.errors import Problem, ScenarioError
+from emulator.files import open_regular
 from emulator.scenario.explain import explain, nearest
 from emulator.scenario.models import Scenario
 from emulator.scenario.tree import Node, Place, parse
@@ -103,7 +104,7 @@ def _text(path: Path) -> str:
     place = Place(str(path))
     allowed = "a scenario file"
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
         hint = nearest(path.stem, [scenario.name for scenario in bundled_scenarios()])
