@@ -4,12 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from emulator.text import clean
+
 if TYPE_CHECKING:
     from emulator.runner import Run
 
 
+LONGEST = 1000
+"""The most characters of a message, and of each part of a problem."""
+
+
 class EmulatorError(Exception):
-    """Something the user can act on went wrong; the message says what, where, and what to do."""
+    """Something the user can act on went wrong; the message says what, where, and what to do.
+
+    Whatever was put into it, the message is one printable line.
+    """
+
+    def __str__(self) -> str:
+        return clean(super().__str__(), LONGEST)
 
 
 @dataclass(frozen=True)
@@ -17,7 +29,8 @@ class Problem:
     """One mistake in a scenario: where it stands, what was found there and what is allowed instead.
 
     ``line`` and ``column`` count from 1; they are None where the mistake stands in no file (``--set``).
-    ``key`` is a dotted path such as ``rollout.workers``, empty for the file as a whole.
+    ``key`` is a dotted path such as ``rollout.workers``, empty for the file as a whole. All texts are
+    cleaned, so that a problem is one printable line whatever the file has in it.
     """
 
     file: str
@@ -27,6 +40,10 @@ class Problem:
     found: str
     allowed: str
     hint: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("file", "key", "found", "allowed", "hint"):
+            object.__setattr__(self, name, clean(getattr(self, name), LONGEST))
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"

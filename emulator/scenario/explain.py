@@ -13,7 +13,7 @@ from emulator.scenario.distributions import Distribution
 from emulator.scenario.models import Lane, Scenario
 from emulator.scenario.rules import Path, Violation
 from emulator.scenario.tree import Node, Place
-from emulator.scenario.values import Check, Seconds
+from emulator.scenario.values import Check, Seconds, Text
 
 _SHARED = ("seed", "duration", "speed", "lanes")
 
@@ -121,7 +121,13 @@ class _Spot:
         hint = nearest(text, _choices(self.field.annotation)) if self.field else ""
         if self.node.text.startswith('"') and _is_number(text):
             hint = "without the quotes"
+        elif isinstance(self.node.value, bool | int | float) and self._wants_text():
+            hint = f'in quotes it is a text: "{self.node.text}"'
         return self._told(self.place, self.node.text, allowed, hint)
+
+    def _wants_text(self) -> bool:
+        checks = _checks(self.field.annotation, self.field.metadata) if self.field else ()
+        return any(isinstance(check, Text) for check in checks)
 
     def _told(self, place: Place, found: str, allowed: str, hint: str = "") -> Problem:
         return place.problem(".".join(map(str, self.path)), found, allowed, hint)

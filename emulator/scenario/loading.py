@@ -127,8 +127,6 @@ def _text(path: Path) -> str:
         raise ScenarioError(
             [place.problem("", f"the byte 0x{data[error.start]:02x}", "text in UTF-8")]
         ) from None
-    if not text.strip():
-        raise ScenarioError([Place(str(path), 1, 1).problem("", "an empty file", allowed)])
     return text
 
 
@@ -145,6 +143,11 @@ def _description(path: Path) -> str:
     )
 
 
+def names_kind(path: str, value: object) -> bool:
+    """Whether the value that an option puts at a path is a bare word for a mapping with this ``kind``."""
+    return isinstance(value, str) and path.rpartition(".")[2] == "strategy"
+
+
 def _override(root: Node, change: str) -> list[Problem]:
     """Put the value of one ``PATH=VALUE`` into the tree."""
     path, equals, text = change.partition("=")
@@ -158,6 +161,8 @@ def _override(root: Node, change: str) -> list[Problem]:
         value = Node(place, None, "nothing")
     else:
         value, problems = parse(text, place.file, at=place)
+    if names_kind(path, value.value):
+        value = Node(place, {"kind": value}, "a mapping", {"kind": place})
     node = root
     for depth, step in enumerate(steps):
         last = depth == len(steps) - 1

@@ -257,7 +257,7 @@ def _csv_index(path: str, first: list[str], second: list[str], column: str | int
         raise TraceError(f"{len(names)} columns in {path} and no choice", _choice(known), "column")
     index = (column or 1) - 1
     if index >= len(names):
-        raise TraceError(f"no column {column} in {path}", f"a column from 1 to {len(names)}", "column")
+        raise TraceError(f"no column {clean(column)} in {path}", f"a column from 1 to {len(names)}", "column")
     return index
 
 

@@ -5,14 +5,13 @@ constructed but mappings, lists and plain values, by the rules of YAML 1.2.
 """
 
 import copy
-import json
 import math
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import MarkedYAMLError, StringMark
 from ruamel.yaml.events import (
     AliasEvent,
     CollectionEndEvent,
@@ -25,6 +24,7 @@ from ruamel.yaml.events import (
 from ruamel.yaml.reader import ReaderError
 
 from emulator.errors import Problem, ScenarioError
+from emulator.text import clean, quoted
 
 MAX_DEPTH = 40
 """The deepest nesting of a document."""
@@ -86,35 +86,35 @@ def parse(text: str, file: str, *, at: Place | None = None) -> tuple[Node, list[
     try:
         for event in YAML(typ="safe", pure=True).parse(text):
             builder.take(event)
-    except ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        column = error.position - text.rfind("\n", 0, error.position)
-        place = at or Place(file, line, column)
-        found = f"the control character {_code(error.character)}"
-        raise ScenarioError([place.problem("", found, "printable text")]) from None
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = at or (Place(file) if mark is None else Place(file, mark.line + 1, mark.column + 1))
-        reason = shown(error.problem or error.context or "a mistake")
-        raise ScenarioError([place.problem("", f"text that is not YAML: {reason}", "YAML")]) from None
-    except YAMLError as error:
-        place = at or Place(file)
-        raise ScenarioError(
-            [place.problem("", f"text that is not YAML: {shown(str(error))}", "YAML")]
-        ) from None
+    except ScenarioError:
+        raise
+    except Exception as error:  # the parser fails in ways of its own, as at an escape of no character
+        line, column, found, allowed = _told(error, text, builder.read)
+        raise ScenarioError([(at or Place(file, line, column)).problem("", found, allowed)]) from None
     if builder.root is None:
-        raise ScenarioError([(at or Place(file, 1, 1)).problem("", "nothing", "a value")])
+        if at is not None:
+            raise ScenarioError([at.problem("", "nothing", "a value")])
+        raise ScenarioError([Place(file, 1, 1).problem("", "an empty file", "a scenario file")])
     return builder.root, builder.problems
 
 
-def shown(text: str) -> str:
-    """Shorten a text and make it safe to print."""
-    text = "".join(letter if letter.isprintable() else _code(letter) for letter in text)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+def _told(error: Exception, text: str, read: Any) -> tuple[int, int, str, str]:
+    """Where a text is no YAML (line and column from 1), what is there, and what is allowed.
 
-
-def _code(letter: str | int) -> str:
-    return f"\\x{letter if isinstance(letter, int) else ord(letter):02x}"
+    `read` is the mark to which the parser had come, for an error that has none.
+    """
+    if isinstance(error, ReaderError):
+        line = text.count("\n", 0, error.position)
+        column = error.position - text.rfind("\n", 0, error.position) - 1
+        character = f"the control character {clean(chr(error.character))}"
+        return line + 1, column + 1, character, "printable text"
+    mark, reason = read, str(error) or type(error).__name__
+    if isinstance(error, MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark or mark
+        reason = error.problem or error.context or "a mistake"
+    elif isinstance(error, ValueError | OverflowError):
+        reason = "a number or an escape of a character that is too large"
+    return mark.line + 1, mark.column + 1, f"text that is not YAML: {clean(reason)}", "YAML"
 
 
 @dataclass(slots=True)
@@ -132,6 +132,7 @@ class _Builder:
     def __init__(self, file: str, at: Place | None) -> None:
         self.root: Node | None = None
         self.problems: list[Problem] = []
+        self.read: Any = StringMark(file, 0, 0, 0, "", 0)
         self._file = file
         self._at = at
         self._open: list[_Open] = []
@@ -140,6 +141,7 @@ class _Builder:
         self._documents = 0
 
     def take(self, event: Any) -> None:
+        self.read = event.end_mark
         if isinstance(event, DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
@@ -156,14 +158,14 @@ class _Builder:
 
     def _start(self, event: Any) -> None:
         if event.tag is not None:
-            self._refuse(event, f"the tag {shown(str(event.tag))}", "plain values without tags")
+            self._refuse(event, f"the tag {clean(str(event.tag))}", "plain values without tags")
         self._count(event, 1)
         place = self._place(event)
         if isinstance(event, ScalarEvent):
-            plain = event.style in (None, "")
-            value = _resolve(event.value) if plain else event.value
-            text = shown(event.value) if plain else json.dumps(shown(event.value), ensure_ascii=False)
-            node = Node(place, value, text or "nothing")
+            if event.style in (None, ""):
+                node = Node(place, _resolve(event.value), clean(event.value) or "nothing")
+            else:
+                node = Node(place, self._paired(event), quoted(event.value))
             if event.anchor:
                 self._anchors[event.anchor] = node
             self._add(node, event)
@@ -171,6 +173,17 @@ class _Builder:
             self._descend(event, Node(place, {}, "a mapping"))
         elif isinstance(event, SequenceStartEvent):
             self._descend(event, Node(place, [], "a list"))
+
+    def _paired(self, event: Any) -> str:
+        """A quoted text in which each pair of surrogates, JSON's escape of an emoji, is one character."""
+        text: str = event.value
+        if text.isascii():
+            return text
+        try:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            lone = _LONE.findall(text)[0]
+            self._refuse(event, f"the lone surrogate {clean(lone)}", "whole characters")
 
     def _descend(self, event: Any, node: Node) -> None:
         if self._open and isinstance(self._open[-1].node.value, dict) and self._open[-1].key is None:
@@ -186,7 +199,7 @@ class _Builder:
         node = self._anchors.get(event.anchor)
         if node is None:
             self._refuse(
-                event, f"the alias *{shown(event.anchor)} inside its own anchor or without one", "a value"
+                event, f"the alias *{clean(event.anchor)} inside its own anchor or without one", "a value"
             )
         else:
             self._count(event, node.size)
@@ -238,10 +251,11 @@ class _Builder:
     def _place(self, event: Any) -> Place:
         return self._at or Place(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
 
-    def _refuse(self, event: Any, found: str, allowed: str) -> None:
+    def _refuse(self, event: Any, found: str, allowed: str) -> NoReturn:
         raise ScenarioError([*self.problems, self._place(event).problem("", found, allowed)])
 
 
+_LONE = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Scalar] = {

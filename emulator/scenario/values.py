@@ -25,6 +25,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from emulator.text import clean, quoted
+
 MAX_SECONDS = 1e9
 """The longest duration anywhere in a scenario, in seconds: thirty-two years."""
 
@@ -111,7 +113,8 @@ class Check(ABC):
         try:
             return self.convert(value)
         except (ValueError, TypeError, OverflowError):
-            context = {"allowed": self.allowed, "found": repr(value)}
+            found = quoted(value) if isinstance(value, str) else clean(value)
+            context = {"allowed": self.allowed, "found": found}
             raise PydanticCustomError("not_allowed", "found {found}; allowed: {allowed}", context) from None
 
 

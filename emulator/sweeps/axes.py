@@ -8,8 +8,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from emulator.errors import Problem, ScenarioError
-from emulator.scenario.tree import Place, parse, shown
+from emulator.scenario.loading import names_kind
+from emulator.scenario.tree import Place, parse
 from emulator.scenario.values import parse_duration
+from emulator.text import clean
 
 MAX_VALUES = 10_000
 """The most values of an axis."""
@@ -60,7 +62,7 @@ def make_axis(path: str, values: Sequence[Any], *, stepped: frozenset[int] = fro
         raise _refused(place, path, f"the path {path}", _ELSEWHERE[root])
     if not path or not all(path.split(".")):
         raise _refused(place, path, "no path", "a dotted path such as rollout.workers")
-    given = tuple(_kind(path, _plain(value)) for value in values)
+    given = tuple({"kind": value} if names_kind(path, value) else value for value in map(_plain, values))
     try:
         json.dumps(given, allow_nan=False)
     except (TypeError, ValueError):
@@ -153,8 +155,7 @@ def yaml_text(value: Any) -> str:
             if node.plain() == value:
                 return value
     text = json.dumps(value, ensure_ascii=False)
-    # JSON writes as two surrogates what YAML takes for two letters.
-    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in text)
+    return text if text.isprintable() else json.dumps(value)
 
 
 def paths_in(path: str, value: Any) -> Iterator[str]:
@@ -214,14 +215,14 @@ def _range(text: str, place: Place, path: str) -> list[int | float] | None:
         return None
     for end, number in zip(ends, (start, stop), strict=False):
         if not -MAX_END <= number <= MAX_END:
-            raise _refused(place, path, shown(end.strip()), f"ends of a range from -{MAX_END} to {MAX_END}")
+            raise _refused(place, path, clean(end.strip()), f"ends of a range from -{MAX_END} to {MAX_END}")
     try:
         count = int(ends[2])
     except ValueError:
         count = 0
     if not 1 <= count <= MAX_VALUES:
         allowed = f"a whole number of values from 1 to {MAX_VALUES} behind the second colon"
-        raise _refused(place, path, shown(ends[2].strip()) or "nothing", allowed)
+        raise _refused(place, path, clean(ends[2].strip()) or "nothing", allowed)
     if (count == 1) != (start == stop):
         allowed = "one value between equal ends, two or more between different ones"
         raise _refused(place, path, f"{count} from {ends[0].strip()} to {ends[1].strip()}", allowed)
@@ -255,10 +256,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return value.item() if hasattr(value, "item") else value
-
-
-def _kind(path: str, value: Any) -> Any:
-    return {"kind": value} if path == "strategy" and isinstance(value, str) else value
 
 
 def _shown(path: str, value: Any) -> Cell:

@@ -20,11 +20,11 @@ from pydantic import ValidationError
 
 from emulator.errors import ScenarioError, SweepError
 from emulator.scenario.loading import parse_scenario
-from emulator.scenario.tree import shown
 from emulator.sweeps.axes import cell_text, yaml_text
 from emulator.sweeps.grid import Grid, from_json
 from emulator.sweeps.jobs import TEXTS, Row
 from emulator.sweeps.table import Sweep
+from emulator.text import clean
 from emulator.version import __version__
 
 SCHEMA = 1
@@ -140,13 +140,13 @@ def read_grid(directory: str | os.PathLike[str]) -> Grid:
         raise _unwritable(path, error) from error
     if document.get("schema") != SCHEMA:
         raise SweepError(
-            f"{path / GRID}: found a file of schema {shown(cell_text(document.get('schema')))}; allowed: "
+            f"{path / GRID}: found a file of schema {clean(cell_text(document.get('schema')))}; allowed: "
             f"schema {SCHEMA}, which this version, {__version__}, writes; begin a new one"
         )
     if document.get("emulator") != __version__:
         raise SweepError(
-            f"{path / GRID}: found a sweep of emulator {document.get('emulator')}; allowed: one of this "
-            f"version, {__version__}, since the runs of a sweep are to be comparable; begin a new one"
+            f"{path / GRID}: found a sweep of emulator {clean(document.get('emulator'))}; allowed: one of "
+            f"this version, {__version__}, since the runs of a sweep are to be comparable; begin a new one"
         )
     _check_traces(path, document)
     try:

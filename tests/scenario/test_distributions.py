@@ -12,6 +12,7 @@ from numpy.random import SeedSequence
 from pydantic import TypeAdapter, ValidationError
 
 from emulator.scenario.distributions import Distribution
+from emulator.text import clean
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Distribution)
 
@@ -226,6 +227,7 @@ def test_what_is_no_duration_is_refused_in_plain_words(value: object):
     with pytest.raises(ValidationError) as error:
         ADAPTER.validate_python(value)
     (detail,) = error.value.errors()
+    found = f'"{value}"' if isinstance(value, str) else clean(value)
     assert detail["msg"] == (
-        f"found {value!r}; allowed: seconds from 0 to 1000000000, or a text like 90s, 20m or 1h30m"
+        f"found {found}; allowed: seconds from 0 to 1000000000, or a text like 90s, 20m or 1h30m"
     )

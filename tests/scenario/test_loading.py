@@ -227,7 +227,7 @@ def test_a_mistake_of_the_scenario_is_not_told_again_for_its_lanes(tmp_path: Pat
     ("text", "expected"),
     [
         ("", "x.yaml:1:1: found an empty file; allowed: a scenario file"),
-        ("# nothing\n", "x.yaml:1:1: found nothing; allowed: a value"),
+        ("# nothing\n", "x.yaml:1:1: found an empty file; allowed: a scenario file"),
         (b"a: 1\nb: \xff\xfe", "x.yaml:2:4: found the byte 0xff; allowed: text in UTF-8"),
         ("a: b\x00", "x.yaml:1:5: found the control character \\x00; allowed: printable text"),
         (
@@ -375,3 +375,90 @@ def test_bundled_scenarios_are_found_by_name_with_a_hint_at_the_nearest(
     # Inside an installed package they come first.
     (package / "scenarios").mkdir(parents=True)
     assert bundled_scenarios() == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            r'"\e[2J\e]0;title\a": 1',
+            r"x.yaml:1:1: \x1b[2J\x1b]0;title\x07: found an unknown key; allowed: name, description, ",
+        ),
+        (
+            r'"k\nfake.yaml:1:1: found nothing": 1',
+            r"x.yaml:1:1: k\nfake.yaml:1:1: found nothing: found an unk",
+        ),
+        (r'speed: "\e[31mred"', r'x.yaml:1:8: speed: found "\x1b[31mred"; allowed: a number above 0,'),
+        (
+            r'"\UFFFFFFFF": 1',
+            "x.yaml:1:1: found text that is not YAML: a number or an escape of a character ",
+        ),
+        (
+            r'"\U00110000": 1',
+            "x.yaml:1:1: found text that is not YAML: a number or an escape of a character ",
+        ),
+        (
+            f"%YAML {'9' * 5000}.1\n---\n",
+            "x.yaml:1:1: found text that is not YAML: a number or an escape of a ",
+        ),
+        (
+            "%YAML 1.999\n---\na: 1\n",
+            "x.yaml:1:1: found text that is not YAML: version minor part can only be",
+        ),
+        (r'"\ud800": 1', r"x.yaml:1:1: found the lone surrogate \ud800; allowed: whole characters"),
+        (r'name: "a\udc00\ud83d\ude80"', r"x.yaml:1:7: found the lone surrogate \udc00; allowed: whole char"),
+        ("a: !\x85 b", "x.yaml:1:4: found "),
+    ],
+)
+def test_whatever_a_file_holds_each_mistake_is_one_printable_line(tmp_path: Path, text: str, message: str):
+    found = mistakes(write(tmp_path, text))
+    assert all(line.isprintable() and len(line) < 1000 for line in found)
+    assert sum(line.startswith(message) for line in found) == 1
+
+
+def test_what_an_option_says_is_shown_as_a_printable_line(tmp_path: Path):
+    path = write(tmp_path, GOOD)
+    (message,) = mistakes(path, overrides=[r'name="\u202Ex"'])
+    assert message == (
+        r'--set name: found "\u202ex"; allowed: a printable text on one line, 1 to 100 characters'
+    )
+    (message,) = mistakes(path, overrides=["\x1b[2J\nx=1"])
+    assert message.startswith(r"--set \x1b[2J\nx: found an unknown key; allowed: ")
+    (message,) = mistakes(path, overrides=["name=\udce6"])
+    assert message == r"--set name: found the control character \udce6; allowed: printable text"
+
+
+def test_a_file_with_a_hostile_name_is_told_by_a_printable_one(tmp_path: Path):
+    (message,) = mistakes(tmp_path / "\x1b[2J\n.yaml")
+    assert message == r"\x1b[2J\n.yaml: found no such file; allowed: a scenario file"
+
+
+def test_a_pair_of_escaped_surrogates_is_one_character(tmp_path: Path):
+    text = GOOD.replace("name: stragglers", r'name: "\ud83d\ude80 \u6771"')
+    scenario = load_scenario(write(tmp_path, text))
+    assert scenario.name == "🚀 東"
+    assert load_scenario(write(tmp_path, json.dumps(scenario.resolved()))) == scenario
+
+
+def test_a_number_where_a_text_belongs_has_a_hint_at_quotes(tmp_path: Path):
+    path = write(tmp_path, GOOD)
+    allowed = "allowed: a printable text on one line, 1 to 100 characters"
+    assert mistakes(path, overrides=["name=1e3"]) == [
+        f'--set name: found 1e3; {allowed} (in quotes it is a text: "1e3")'
+    ]
+    assert mistakes(path, overrides=["name=yes", "name=true"]) == [
+        f'--set name: found true; {allowed} (in quotes it is a text: "true")'
+    ]
+    assert mistakes(path, overrides=["name=[a]"]) == [f"--set name: found a list; {allowed}"]
+    assert load_scenario(path, overrides=['name="1e3"']).name == "1e3"
+
+
+def test_a_bare_word_sets_the_kind_of_a_strategy(tmp_path: Path):
+    path = write(tmp_path, GOOD)
+    scenario = load_scenario(path, overrides=["strategy=one_step_off", "lanes.1.strategy=synchronous"])
+    assert scenario.strategy.kind == "one_step_off"
+    assert scenario.lanes[1].strategy.kind == "synchronous"
+    assert mistakes(path, overrides=["strategy=synchron"])[-1] == (
+        "--set strategy: strategy.kind: found synchron; allowed: synchronous, one_step_off, asynchronous "
+        '(did you mean "synchronous"?)'
+    )

@@ -312,7 +312,7 @@ def test_what_lies_just_inside_the_rules_is_allowed(changes: dict[str, Any]):
         ({"rollout": {"workers": 1.5}}, "found 1.5; allowed: a whole number from 1 to 1000000"),
         ({"seed": 2**64}, f"found {2**64}; allowed: a whole number from 0 to {2**64 - 1}"),
         ({"speed": 0}, "found 0; allowed: a number above 0, up to 1000000000, or max"),
-        ({"name": "\x1b[2J"}, r"found '\x1b[2J'; allowed: a printable text on one line, 1 to 100 characters"),
+        ({"name": "\x1b[2J"}, r'found "\x1b[2J"; allowed: a printable text on one line, 1 to 100 characters'),
         (
             {"environment": {"failure_probability": 1}},
             "found 1; allowed: a number from 0 to below 1",
