@@ -5,7 +5,6 @@ from typing import Any
 
 from emulator.clock import ClockStatistics
 from emulator.errors import RunError
-from emulator.metrics import Figures
 from emulator.recording.reading import RecordedLane, Recording
 from emulator.runner import Run
 from emulator.trace import trace_of
@@ -29,14 +28,10 @@ def outcomes_json(recording: Recording) -> dict[str, Any]:
 
 
 def _outcome(recording: Recording, lane: RecordedLane) -> Run:
-    result, trace = lane.result, lane.trace_sha256
-    if result is None:
-        figures = Figures(lane.scenario)
-        figures.add(lane.events)
-        result = figures.result(recording.t_end)
+    trace = lane.trace_sha256
     return Run(
         scenario=lane.scenario,
-        result=result,
+        result=lane.figures(recording.t_end) if lane.result is None else lane.result,
         hash_trace=lambda: trace_of(lane.events) if trace is None else trace,
         clock=_clock(lane),
         name=lane.name,

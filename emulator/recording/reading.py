@@ -1,51 +1,41 @@
 """Reading a recording: its scenario, its events, and how it ended."""
 
 import json
-import math
 import os
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import NoneType
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from emulator import events as ev
 from emulator.episodes import episode_table
-from emulator.errors import RecordingError
 from emulator.metrics import Figures
+from emulator.recording import schema
 from emulator.recording.form import DAMAGE, END, complaint, opened, read_header
+from emulator.recording.lines import bounded
+from emulator.recording.order import Order
+from emulator.recording.schema import MisfitError
 from emulator.scenario import Scenario
+from emulator.text import clean
 
+_LONGEST_SENTENCE = 500
 _ALLOWED_LINE = "one event as a JSON object"
-_TYPES: dict[Any, tuple[type, ...]] = {
-    float: (float, int),
-    int: (int,),
-    bool: (bool,),
-    str: (str,),
-    list[int]: (list,),
-    dict[str, Any]: (dict,),
-    int | None: (int, NoneType),
-}
-_FIELD_TYPES = {kind: [_TYPES[a] for a in kind.__annotations__.values()] for kind in ev.NAMES}
-_TEXTS = {
-    kind: [name for name, annotation in kind.__annotations__.items() if annotation is str]
-    for kind in ev.NAMES
-}
 
 
 @dataclass(frozen=True)
 class RecordedLane:
     """One lane of a recording: what it ran and what happened.
 
-    `name` is None in the recording of a run. `events` are typed and in order. What follows is None, or False,
-    where the recording was cut off: `result`, `trace_sha256` and `clock` are what ``--json`` printed under
-    these names; `error` says why the lane could not go on, `interrupted` that a person ended it.
+    `name` is None in the recording of a run. `events` are typed, in order, and each follows from those
+    before it. What follows is None, or False, where the recording was cut off: `trace_sha256` and `clock`
+    are what ``--json`` printed under these names; `error` says why the lane could not go on, `interrupted`
+    that a person ended it, `ended` that it is known how it ended.
     """
 
     name: str | None
@@ -53,11 +43,26 @@ class RecordedLane:
     events: tuple[ev.Event, ...]
     t_end: float
     """Emulated seconds: where the lane ended, or its last event where that is not known."""
-    result: dict[str, Any] | None = None
     trace_sha256: str | None = None
     clock: dict[str, Any] | None = None
     error: str | None = None
     interrupted: bool = False
+    ended: bool = False
+
+    @cached_property
+    def result(self) -> dict[str, Any] | None:
+        """What ``--json`` printed under this name; None where the recording was cut off.
+
+        The figures are those of the events. What the file says of them is for readers without the emulator:
+        nothing is believed that does not follow from the events, and an older file lacks no figure.
+        """
+        return self.figures(self.t_end) if self.ended else None
+
+    def figures(self, t: float) -> dict[str, Any]:
+        """What the events came to until `t`, emulated seconds, under the names of the result."""
+        figures = Figures(self.scenario)
+        figures.add(self.events)
+        return figures.result(t)
 
     @cached_property
     def episodes(self) -> NDArray[np.void]:
@@ -95,21 +100,19 @@ def read(path: str | os.PathLike[str]) -> Recording:
 
     A file that was cut off, in its last line or in the middle of a compressed block, is read until there, and
     `Recording.cut` says so. Raises RecordingError for what is no recording, is of a newer schema, or has a
-    line that is no event.
+    line that is no event or does not follow from those before it.
     """
     path = Path(path)
     with opened(path) as file:
         header = read_header(file, path)
         scenario, lanes = recorded_scenarios(header, path)
-        reader = _Reader(path, list(lanes))
-        reader.read(iter(file))
-    for name, lane in lanes.items():
-        reader.check(name, lane)
+        reader = _Reader(path, lanes)
+        reader.read(file)
     return Recording(
         scenario=scenario,
         seed=scenario.seed,
-        emulator=str(header["emulator"]),
-        lanes=tuple(reader.lane(name, lanes[name]) for name in lanes),
+        emulator=clean(header["emulator"]),
+        lanes=tuple(reader.lane(name) for name in lanes),
         cut=reader.cut(),
     )
 
@@ -117,16 +120,23 @@ def read(path: str | os.PathLike[str]) -> Recording:
 def recorded_scenarios(header: dict[str, Any], path: Path) -> tuple[Scenario, dict[str | None, Scenario]]:
     """The scenario of a header, and what each lane ran, by name; a run's one lane has the name None."""
     try:
+        schema.checked(header, schema.HEADER, "header")
+    except MisfitError as misfit:
+        raise complaint(path, misfit.found, misfit.allowed, line=1) from None
+    try:
         scenario = Scenario.model_validate(header.get("scenario"))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(["scenario", *map(str, first["loc"])])
-        raise complaint(path, f"{key}: {first['msg']}", "a scenario", line=1) from None
+        found = f"{clean(key)}: {clean(first['msg'], _LONGEST_SENTENCE)}"
+        raise complaint(path, found, "a scenario", line=1) from None
+    if (seed := header.get("seed", scenario.seed)) != scenario.seed:
+        raise complaint(path, f"the seed {seed}", f"that of its scenario: {scenario.seed}", line=1)
     if "lanes" not in header:
         return scenario, {None: scenario}
     lanes: dict[str | None, Scenario] = {lane.lane: lane for lane in scenario.lane_scenarios()}
     if not lanes or header["lanes"] != list(lanes):
-        found = f"the lanes {json.dumps(header['lanes'])}"
+        found = f"the lanes {schema.shown(header['lanes'])}"
         raise complaint(path, found, f"those of its scenario: {json.dumps(list(lanes))}", line=1)
     return scenario, lanes
 
@@ -134,46 +144,41 @@ def recorded_scenarios(header: dict[str, Any], path: Path) -> tuple[Scenario, di
 class _Reader:
     """Takes a recording's lines after the header."""
 
-    def __init__(self, path: Path, names: list[str | None]) -> None:
+    def __init__(self, path: Path, lanes: dict[str | None, Scenario]) -> None:
         self._path = path
-        self._events: dict[str | None, list[ev.Event]] = {name: [] for name in names}
+        self._scenarios = lanes
+        self._events: dict[str | None, list[ev.Event]] = {name: [] for name in lanes}
+        self._orders = {name: Order(scenario) for name, scenario in lanes.items()}
         self._ends: dict[str | None, dict[str, Any]] | None = None
+        self._more = 1 if None in lanes else 2  # keys of a line that are no fields
+        self._duration = max(scenario.duration for scenario in lanes.values())
         self._line = 1
         self._t = 0.0
 
-    def check(self, name: str | None, scenario: Scenario) -> None:
-        """Refuse events that do not follow from those before, as where a line is missing."""
-        figures = Figures(scenario)
-        for number, event in enumerate(self._events[name], 1):
-            try:
-                figures.add((event,))
-            except (KeyError, AssertionError, AttributeError):
-                of = "" if name is None else f" of the lane {name}"
-                found = (
-                    f"event {number}{of}, {ev.NAMES[type(event)]} at {event.t:g} s, without what led to it"
-                )
-                raise complaint(self._path, found, "events none of which is missing") from None
+    def read(self, file: IO[bytes]) -> None:
+        """Take all lines that follow; a last one that is no JSON was cut off."""
+        try:
+            self._take_all(bounded(file, file.tell(), self._numbers))
+        except MisfitError as misfit:
+            raise complaint(self._path, misfit.found, misfit.allowed, line=self._line + 1) from None
 
-    def read(self, lines: Iterator[bytes]) -> None:
-        """Take all lines; a last one that is no JSON was cut off."""
+    def _take_all(self, lines: Iterator[bytes]) -> None:
         broken = False
         while (line := self._next(lines)) is not None:
             if broken:
-                raise complaint(self._path, "a line that is not JSON", _ALLOWED_LINE, line=self._line + 1)
+                raise MisfitError("a line that is not JSON", _ALLOWED_LINE)
             if self._ends is not None:
-                raise self._complaint("a line after the end", "nothing after it")
+                raise MisfitError("a line after the end", "nothing after it")
             try:
-                told = json.loads(line.decode(), parse_constant=_refuse)
-            except (ValueError, RecursionError):
+                told = from_json(line, allow_inf_nan=False)
+            except ValueError:
                 broken = True
                 continue
-            if not isinstance(told, dict) or not isinstance(told.get("event"), str):
-                raise self._complaint("a line that is no event", _ALLOWED_LINE)
-            if told["event"] == END:
-                self._ends = self._read_end(told)
-            else:
-                self._take(told)
+            self._take(told)
             self._line += 1
+
+    def _numbers(self) -> int:
+        return sum(order.numbers for order in self._orders.values())
 
     def _next(self, lines: Iterator[bytes]) -> bytes | None:
         try:
@@ -183,29 +188,23 @@ class _Reader:
         except OSError as error:
             raise complaint(self._path, f"a file that cannot be read ({error.strerror})") from None
 
-    def _complaint(self, found: str, allowed: str) -> RecordingError:
-        return complaint(self._path, found, allowed, line=self._line + 1)
-
-    def _take(self, told: dict[str, Any]) -> None:
-        name = told["event"]
-        if (kind := ev.KINDS.get(name)) is None:
-            raise self._complaint(f"the unknown event {json.dumps(name)}", ", ".join([*ev.KINDS, END]))
-        for text in _TEXTS[kind]:
-            if isinstance(told.get(text), str):
-                told[text] = sys.intern(told[text])
-        try:
-            event = ev.decode(told)
-        except TypeError:
-            event = None
-        types = _FIELD_TYPES[kind]
-        if event is None or not all(type(v) in allowed for v, allowed in zip(event, types, strict=True)):
-            raise self._complaint(f"{_article(name)} with other values", _form(kind))
-        if not self._t <= event.t < math.inf:
-            raise self._complaint(f"{_article(name)} at {event.t:g} s", f"a time from {self._t:g} s on")
+    def _take(self, told: Any) -> None:
+        if type(told) is not dict or type(name := told.get("event")) is not str:
+            raise MisfitError("a line that is no event", _ALLOWED_LINE)
+        if (form := schema.FORMS.get(name)) is None:
+            if name == END:
+                self._ends = self._read_end(told)
+                return
+            raise MisfitError(f"the unknown event {schema.shown(name)}", ", ".join([*ev.KINDS, END]))
+        event = form.event(told, self._more)
+        if not self._t <= event.t <= self._duration:
+            found = f"{schema.named(form.kind)} at {event.t:g} s"
+            raise MisfitError(found, f"a time from {self._t:g} s to {self._duration:g} s")
         lane = told.get("lane")
-        if not isinstance(lane, str | None) or lane not in self._events:
+        if type(lane) not in (str, type(None)) or (order := self._orders.get(lane)) is None:
             names = [json.dumps(known) for known in self._events if known is not None]
-            raise self._complaint(f"the lane {json.dumps(lane)}", ", ".join(names) or "no lane")
+            raise MisfitError(f"the lane {schema.shown(lane)}", ", ".join(names) or "no lane")
+        order.take(event)
         self._t = event.t
         self._events[lane].append(event)
 
@@ -216,26 +215,33 @@ class _Reader:
             or not all(isinstance(end, dict) and isinstance(end.get("result"), dict) for end in ends)
             or [end.get("name") for end in ends] != list(self._events)
         ):
-            raise self._complaint("an end without its results", "the result of each lane")
-        return {end.get("name"): end for end in ends}
+            raise MisfitError("an end without its results", "the result of each lane")
+        return {name: self._end(name, end) for name, end in zip(self._events, ends, strict=True)}
 
-    def lane(self, name: str | None, scenario: Scenario) -> RecordedLane:
+    def _end(self, name: str | None, told: dict[str, Any]) -> dict[str, Any]:
+        """How a lane ended, in the terms of `RecordedLane`."""
+        last = _last(self._events[name])
+        until = f"a number from {last:g} to {self._duration:g}, the emulated seconds at its end"
+        seconds = {"emulated_seconds": schema.number(last, self._duration, until)}
+        result = schema.checked(told["result"], seconds, "result")
+        end = schema.checked(told, schema.END, "end")
+        clock = end.pop("clock", None)
+        if clock is not None:
+            clock = schema.checked(clock, schema.CLOCK, "clock")
+        error = end.pop("error", None)
+        return {
+            **end,
+            "ended": True,
+            "t_end": float(result.get("emulated_seconds", last)),
+            "clock": clock,
+            "error": None if error is None else clean(error, schema.LONGEST_ERROR),
+        }
+
+    def lane(self, name: str | None) -> RecordedLane:
         """What was read of a lane."""
         events = tuple(self._events.pop(name))
-        if self._ends is None:
-            return RecordedLane(name, scenario, events, t_end=events[-1].t if events else 0.0)
-        end = self._ends[name]
-        return RecordedLane(
-            name,
-            scenario,
-            events,
-            t_end=float(end["result"].get("emulated_seconds", self._t)),
-            result=end["result"],
-            trace_sha256=end.get("trace_sha256"),
-            clock=end.get("clock"),
-            error=end.get("error"),
-            interrupted=bool(end.get("interrupted", False)),
-        )
+        end = {"t_end": _last(events)} if self._ends is None else self._ends[name]
+        return RecordedLane(name, self._scenarios[name], events, **end)
 
     def cut(self) -> str | None:
         """Where the recording was cut off, if it was."""
@@ -244,14 +250,5 @@ class _Reader:
         return f"{self._path} was cut off after line {self._line}, at {self._t:g} s"
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)
-
-
-def _article(name: str) -> str:
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-
-
-def _form(kind: type[ev.Event]) -> str:
-    fields = kind.__annotations__.items()
-    return ", ".join(f"{name} ({getattr(kind_of, '__name__', kind_of)})" for name, kind_of in fields)
+def _last(events: Sequence[ev.Event]) -> float:
+    return events[-1].t if events else 0.0

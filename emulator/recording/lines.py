@@ -1,0 +1,52 @@
+"""The lines of a recording, one by one, without more of the file in memory than what was read can need."""
+
+import gzip
+import os
+from collections.abc import Callable, Iterator
+from typing import IO
+
+from emulator.recording.schema import MisfitError
+
+USUAL = 1 << 16
+"""Bytes of a line that need no reason."""
+
+BYTES_A_NUMBER = 24
+"""The most that a number takes in a list, with its comma."""
+
+UNPACKED = 1 << 26
+"""Bytes that any compressed recording may unpack to."""
+
+RATIO = 24
+"""How many times its size a larger one may; the emulator's own unpack to some 5 times their size."""
+
+
+def bounded(file: IO[bytes], read: int, numbers: Callable[[], int]) -> Iterator[bytes]:
+    """The lines of an open recording from where it stands, of which `read` bytes are behind.
+
+    A line may be as long as one list of `numbers` needs. MisfitError for a longer one, and for a
+    compressed file that unpacks to more than any recording of its size.
+    """
+    room = _room(file)
+    while line := file.readline(USUAL):
+        if len(line) == USUAL and not line.endswith(b"\n"):
+            most = BYTES_A_NUMBER * numbers()
+            line += file.readline(most)
+            if not line.endswith(b"\n") and len(line) == USUAL + most:
+                allowed = (
+                    f"{len(line):,} bytes, which is enough for all workers, episodes and versions so far"
+                )
+                raise MisfitError("a longer line", allowed)
+        read += len(line)
+        if room is not None and read > room:
+            raise MisfitError(
+                "a compressed file that unpacks to far more than a recording of its size",
+                f"{room:,} bytes: {RATIO} times its size, or {UNPACKED:,}",
+            )
+        yield line
+
+
+def _room(file: IO[bytes]) -> int | None:
+    """Bytes that a file may unpack to; None if it is not compressed."""
+    if not isinstance(file, gzip.GzipFile):
+        return None
+    return max(UNPACKED, RATIO * os.fstat(file.fileno()).st_size)
