@@ -165,6 +165,9 @@ class _UpTo(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def fileno(self) -> int:
+        return self._file.fileno()
+
     def readinto(self, buffer: Any, /) -> int | None:
         count = self._file.readinto(memoryview(buffer)[: self._left])
         self._left -= count or 0

@@ -20,13 +20,13 @@ RATIO = 24
 """How many times its size a larger one may; the emulator's own unpack to some 5 times their size."""
 
 
-def bounded(file: IO[bytes], read: int, numbers: Callable[[], int]) -> Iterator[bytes]:
-    """The lines of an open recording from where it stands, of which `read` bytes are behind.
+def bounded(file: IO[bytes], numbers: Callable[[], int]) -> Iterator[bytes]:
+    """The lines of an open recording from where it stands.
 
     A line may be as long as one list of `numbers` needs. MisfitError for a longer one, and for a
     compressed file that unpacks to more than any recording of its size.
     """
-    room = _room(file)
+    room, read = _room(file), 0
     while line := file.readline(USUAL):
         if len(line) == USUAL and not line.endswith(b"\n"):
             most = BYTES_A_NUMBER * numbers()

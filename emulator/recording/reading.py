@@ -158,7 +158,7 @@ class _Reader:
     def read(self, file: IO[bytes]) -> None:
         """Take all lines that follow; a last one that is no JSON was cut off."""
         try:
-            self._take_all(bounded(file, file.tell(), self._numbers))
+            self._take_all(bounded(file, self._numbers))
         except MisfitError as misfit:
             raise complaint(self._path, misfit.found, misfit.allowed, line=self._line + 1) from None
 
