@@ -1,10 +1,11 @@
 """Emulator of RL training infrastructure: rollout workers, a trainer, stragglers and staleness.
 
     >>> import emulator
-    >>> scenario = emulator.load_scenario("stragglers")
-    >>> emulator.run(scenario, speed="max", seed=3).result["updates"]
+    >>> run = emulator.run("stragglers", speed="max", seed=3)
+    >>> run.result["updates"], run.trace_sha256
 
-The names below are imported when they are first used: a command that needs few of them starts at once.
+The names below, functions, classes and modules, are imported when they are first used: a command that needs
+few of them starts at once.
 """
 
 from importlib import import_module
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from emulator.version import __version__
 
 if TYPE_CHECKING:
+    from emulator import errors, events, learner, sweeps, theory
     from emulator.advice import Advice, advise
     from emulator.api import race, run
     from emulator.clock import ClockStatistics
@@ -48,13 +50,20 @@ __all__ = [
     "SweepError",
     "__version__",
     "advise",
+    "errors",
+    "events",
     "export",
+    "learner",
     "load_scenario",
     "race",
     "read_recording",
     "run",
     "sweep",
+    "sweeps",
+    "theory",
 ]
+
+_MODULES = {"errors", "events", "learner", "sweeps", "theory"}
 
 _HOMES = {
     "Advice": "advice",
@@ -82,6 +91,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from emulator.clock import Speed
 from emulator.errors import Problem, ScenarioError
 from emulator.learner import LearnerFactory, built_in
+from emulator.recording import ScenarioSource, as_scenario
 from emulator.recording.writing import Recorder
 from emulator.runner import EventSink, Run, Watcher, run_lanes, watch_nothing
 from emulator.scenario import Scenario
 
 
 def run(
-    scenario: Scenario,
+    scenario: ScenarioSource,
     *,
     speed: Speed | None = None,
     seed: int | None = None,
@@ -24,17 +25,19 @@ def run(
 ) -> Run:
     """Run one scenario, without its lanes, and block until it is over.
 
+    `scenario` is a `Scenario`, the name of a bundled one, or the path of a file or a recording.
     `speed` (emulated seconds per wall second, or ``"max"``) and `seed` are the scenario's unless given.
     Each of `sinks` is given the events, block by block, as they happen. `record` is the file (``.jsonl`` or
     ``.jsonl.gz``) that a recording is written to as the run goes. `keep_events` is for `Run.events` and
     `Run.episodes`; a million events take about 200 MB. `learner` makes another learner than the built-in one
     that the scenario may ask for: it is given the scenario and a seed (`emulator.learner.LearnerFactory`).
 
-    Raises RunError if the run cannot go on (DeadlockError if nothing can happen any more); its `run` has
-    what happened until then. Raises RecordingError before the run if `record` cannot be written; if it could
-    not be written to the end, after it, and its `runs` has what happened.
+    Raises ScenarioError if the name or the file is not a scenario, and RunError if the run cannot go on
+    (DeadlockError if nothing can happen any more); its `run` has what happened until then. Raises
+    RecordingError before the run if `record` cannot be written; if it could not be written to the end, after
+    it, and its `runs` has what happened.
     """
-    base = _with_seed(scenario, seed)
+    base = _with_seed(as_scenario(scenario), seed)
     recorder = None if record is None else Recorder(record, base)
     (outcome,) = _run(
         [base], recorder, speed=speed, watch=watch, sinks=[sinks], keep_events=keep_events, learner=learner
@@ -46,7 +49,7 @@ def run(
 
 
 def race(
-    scenario: Scenario,
+    scenario: ScenarioSource,
     *,
     speed: Speed | None = None,
     seed: int | None = None,
@@ -58,17 +61,17 @@ def race(
 ) -> list[Run]:
     """Run the lanes of a scenario side by side on one clock, on the same episodes; one `Run` a lane.
 
-    A lane that cannot go on ends alone, with its `error` set. `record`, `keep_events` and
+    A lane that cannot go on ends alone, with its `error` set. `scenario`, `record`, `keep_events` and
     `learner` are as in `run`; the latter is called for each lane.
     Raises ScenarioError if there are no lanes, and RecordingError as `run` does.
     """
-    base = _with_seed(scenario, seed)
+    base = _with_seed(as_scenario(scenario), seed)
     lanes = base.lane_scenarios()
     if not lanes:
         raise ScenarioError(
             [
                 Problem(
-                    file=scenario.name,
+                    file=base.name,
                     line=None,
                     column=None,
                     key="lanes",

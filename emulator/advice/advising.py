@@ -9,6 +9,7 @@ from emulator.advice.choosing import Choice, choice, different, meets, nearest, 
 from emulator.advice.limits import Limit, make_limits
 from emulator.advice.options import FIGURES, Option, options_of
 from emulator.errors import Problem, ScenarioError
+from emulator.recording import ScenarioSource, as_scenario
 from emulator.scenario import Scenario
 from emulator.scenario.values import MAX_WORKERS
 from emulator.sweeps import Sweep, sweep
@@ -121,7 +122,7 @@ class Advice:
 
 
 def advise(
-    scenario: Scenario,
+    scenario: ScenarioSource,
     *,
     max_staleness: float | None = None,
     max_staleness_p95: float | None = None,
@@ -135,6 +136,7 @@ def advise(
 ) -> Advice:
     """Try strategies and worker counts on a scenario's own episodes, and advise the best within limits.
 
+    `scenario` is a `Scenario`, the name of a bundled one, or the path of a file or a recording.
     Tried are the strategies of `emulator.advice.candidates`, with bounds at the limits besides, on worker
     counts up to `budget_workers`, the scenario's own unless given (workers that the timeline adds come on
     top). Groups, environment and timeline stay as they are; lanes are ignored.
@@ -156,14 +158,15 @@ def advise(
             "min_goodput": min_goodput,
         }
     )
-    budget = scenario.rollout.workers if budget_workers is None else budget_workers
+    base = as_scenario(scenario)
+    budget = base.rollout.workers if budget_workers is None else budget_workers
     if isinstance(budget, bool) or not isinstance(budget, int) or not 1 <= budget <= MAX_WORKERS:
         allowed = f"a whole number of workers from 1 to {MAX_WORKERS}"
         raise ScenarioError([Problem("--budget-workers", None, None, "", str(budget), allowed)])
     caps = {limit.bound for limit in limits if limit.name.startswith("max_staleness")}
-    axes = vary(scenario, budget=budget, caps=caps)
-    done = sweep(scenario, axes, seeds=seeds, jobs=jobs, progress=progress)
-    return advise_on(done, limits, scenario=scenario, budget=budget)
+    axes = vary(base, budget=budget, caps=caps)
+    done = sweep(base, axes, seeds=seeds, jobs=jobs, progress=progress)
+    return advise_on(done, limits, scenario=base, budget=budget)
 
 
 def advise_on(table: Sweep, limits: Sequence[Limit], *, scenario: Scenario, budget: int) -> Advice:

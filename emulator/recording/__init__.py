@@ -7,8 +7,16 @@ file without it was cut off, and is good until there. ``.jsonl.gz`` is the same,
 """
 
 from emulator.recording.reading import RecordedLane, Recording, read
-from emulator.recording.rerun import load_scenario
+from emulator.recording.rerun import ScenarioSource, as_scenario, load_scenario
 
 read_recording = read
 
-__all__ = ["RecordedLane", "Recording", "load_scenario", "read", "read_recording"]
+__all__ = [
+    "RecordedLane",
+    "Recording",
+    "ScenarioSource",
+    "as_scenario",
+    "load_scenario",
+    "read",
+    "read_recording",
+]

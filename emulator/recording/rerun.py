@@ -12,6 +12,25 @@ from emulator.recording.reading import read
 from emulator.scenario import Scenario
 from emulator.scenario.loading import find, parse_scenario, read_scenario
 
+ScenarioSource = Scenario | str | os.PathLike[str]
+"""A scenario, or what `load_scenario` finds one by: a bundled name, or the path of a file or a recording."""
+
+
+def as_scenario(source: ScenarioSource) -> Scenario:
+    """Return a scenario itself, or load the one that a name or a path stands for.
+
+    Raises what `load_scenario` does, and TypeError for anything else.
+    """
+    if isinstance(source, Scenario):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        allowed = "a Scenario, the name of a bundled one, or the path of a file"
+        raise TypeError(
+            f"found {type(source).__name__} as a scenario; allowed: {allowed}; "
+            "Scenario.model_validate makes one of a dict"
+        )
+    return load_scenario(source)
+
 
 def load_scenario(
     source: str | os.PathLike[str], *, overrides: Sequence[str] = (), seed: int | None = None

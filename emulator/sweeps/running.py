@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from emulator.errors import SweepError
-from emulator.scenario import Scenario
+from emulator.recording import ScenarioSource, as_scenario
 from emulator.sweeps.axes import absolute_text
 from emulator.sweeps.backends import BACKENDS, Backend, processes, run_jobs
 from emulator.sweeps.files import SCENARIO, Directory, read_grid
@@ -28,7 +28,7 @@ class SweepInterrupted(KeyboardInterrupt):
 
 
 def sweep(
-    scenario: Scenario,
+    scenario: ScenarioSource,
     vary: Mapping[str, Sequence[Any]] | Sequence[str],
     *,
     seeds: int | Sequence[int] = 20,
@@ -42,6 +42,7 @@ def sweep(
 ) -> Sweep:
     """Run a scenario at every point of a grid, with the same seeds at each, unpaced and in parallel.
 
+    `scenario` is a `Scenario`, the name of a bundled one, or the path of a file or a recording.
     `vary` has a list of values for each dotted path, or texts such as ``rollout.workers=16:128:8``; the first
     is outermost. `seeds` is how many, from the scenario's own upwards, or which. `backend` is ``"local"`` (on
     `jobs` processes, one a core unless given), ``"dask"`` (the cluster of the scheduler at `address`, of this
@@ -56,7 +57,7 @@ def sweep(
     reached; MissingExtraError without the package of the backend; on Ctrl-C SweepInterrupted, a
     KeyboardInterrupt, with the table so far, which `out` keeps.
     """
-    grid = make_grid(scenario, vary, seeds, folder=folder)
+    grid = make_grid(as_scenario(scenario), vary, seeds, folder=folder)
     directory = None if out is None else Directory(out, grid)
     kept = {} if directory is None else directory.open(command or _command(grid, os.fspath(out or "")))
     return _run(grid, directory, kept, backend=backend, address=address, jobs=jobs, progress=progress)
