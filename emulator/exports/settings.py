@@ -6,28 +6,50 @@ from dataclasses import dataclass, replace
 
 from emulator.errors import RecordingError
 from emulator.recording import RecordedLane, Recording
-from emulator.scenario.values import parse_duration
+from emulator.scenario.values import parse_duration, plain
+from emulator.text import clean
 
 _SMALLEST, _LARGEST = (20, 5), (500, 200)
 _LONGEST = 3600.0
+
+
+def _cells(size: tuple[int, int]) -> str:
+    return f"{size[0]}x{size[1]}"
+
+
+_SIZES = f"columns x rows, such as 100x30, from {_cells(_SMALLEST)} to {_cells(_LARGEST)}"
+_LENGTHS = f"a number from 1 to {_LONGEST:g}"
 
 
 @dataclass(frozen=True)
 class Settings:
     """`at` is the moment that the export ends at (emulated seconds; None: with the recording).
 
-    `size` is that of frames, in columns and rows; `seconds` how long a cast plays.
+    `size` is that of frames, in columns and rows; `seconds` how long a cast plays. What a format has no use
+    for it does not look at, so that one choice serves them all. Raises RecordingError for what is out of
+    range.
     """
 
     at: float | None = None
     size: tuple[int, int] = (100, 30)
     seconds: float = 30.0
 
+    def __post_init__(self) -> None:
+        """Refuse what nobody could draw."""
+        if self.at is not None and not 0 <= self.at < math.inf:
+            raise _complaint("at", f"{self.at:g} s", "a time from 0 s on")
+        if not all(least <= n <= most for n, least, most in zip(self.size, _SMALLEST, _LARGEST, strict=True)):
+            raise _complaint("size", _cells(self.size), _SIZES)
+        if not 1 <= self.seconds <= _LONGEST:
+            raise _complaint("seconds", f"{self.seconds:g}", _LENGTHS)
+
     def until(self, recording: Recording) -> Recording:
-        """The recording until the moment that was chosen."""
-        at = self.at
-        if at is None or at >= recording.t_end:
+        """The recording until the moment that was chosen; RecordingError for one beyond its end."""
+        at, t_end = self.at, recording.t_end
+        if at is None or at == t_end:
             return recording
+        if at > t_end:
+            raise _complaint("at", f"{plain(at)} s", f"at most {plain(t_end)} s, where the recording ends")
         return replace(recording, lanes=tuple(_until(lane, at) for lane in recording.lanes), cut=None)
 
 
@@ -52,24 +74,18 @@ def _moment(text: str) -> float:
 
 
 def _size(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text)
-    if found is not None:
-        columns, rows = int(found[1]), int(found[2])
-        if _SMALLEST[0] <= columns <= _LARGEST[0] and _SMALLEST[1] <= rows <= _LARGEST[1]:
-            return columns, rows
-    bounds = f"from {_SMALLEST[0]}x{_SMALLEST[1]} to {_LARGEST[0]}x{_LARGEST[1]}"
-    raise _complaint("size", text, f"columns x rows, such as 100x30, {bounds}")
+    found = re.fullmatch(r"(\d{1,9})x(\d{1,9})", text)
+    if found is None:
+        raise _complaint("size", text, _SIZES)
+    return int(found[1]), int(found[2])
 
 
 def _length(text: str) -> float:
     try:
-        value = float(text)
+        return float(text)
     except ValueError:
-        value = math.nan
-    if not 1 <= value <= _LONGEST:
-        raise _complaint("seconds", text, f"a number from 1 to {_LONGEST:g}")
-    return value
+        raise _complaint("seconds", text, _LENGTHS) from None
 
 
 def _complaint(option: str, found: str, allowed: str) -> RecordingError:
-    return RecordingError(f"--{option}: found {found}; allowed: {allowed}")
+    return RecordingError(f"--{option}: found {clean(found)}; allowed: {allowed}")

@@ -2,8 +2,9 @@
 
 On a thread, slices of accounts (``generating``, ``waiting``, ``updating`` …) lie in slices of what they were
 spent on (``episode 12``, ``update 3``, ``push``), so the seconds of the result are the sums of the slices of
-these names. Times are whole nanoseconds, written in microseconds as the format wants it; so slices nest
-exactly. An arrow leads from an episode's end to the update that it trained.
+these names, to a microsecond a slice. Times are whole microseconds: of fractions a viewer may truncate both
+the start and the length of a slice, or round them, and neighbours would overlap, which spoils a track. What
+takes less has a slice of no length. An arrow leads from an episode's end to the update that it trained.
 """
 
 import json
@@ -43,6 +44,7 @@ class _Process:
         self._tracks = Tracks(lane)
         table = lane.episodes
         self._outcomes: list[str] = table["outcome"].tolist()
+        self._last: dict[int, tuple[int, float, float]] = {}  # of each episode: worker, start and end
         self._starts = list(zip(table["worker"].tolist(), table["started"].tolist(), strict=True))
 
     def events(self) -> Iterator[_Event]:
@@ -58,7 +60,7 @@ class _Process:
             yield self._event("i", name, inject.t, TRAINER, cat="injection", **more)
 
     def _event(self, phase: str, name: str, t: float, who: int | None, **more: Any) -> _Event:
-        event = {"ph": phase, "name": name, "pid": self._pid, "ts": _ns(t) / 1000}
+        event = {"ph": phase, "name": name, "pid": self._pid, "ts": _us(t)}
         if who is not None:
             event["tid"] = self._thread(who)
         return event | more
@@ -79,7 +81,6 @@ class _Process:
 
     def _slices(self) -> Iterator[_Event]:
         pending: dict[int, list[Stretch]] = {}
-        seen = bytearray(len(self._outcomes))
         for stretch in self._tracks.stretches:
             before = pending.get(stretch.who)
             if before and (before[0].task, before[0].begun) != (stretch.task, stretch.begun):
@@ -89,12 +90,11 @@ class _Process:
                 before.append(stretch)
             else:
                 pending[stretch.who] = [stretch]
-            if stretch.who != TRAINER and stretch.task >= 0:
-                seen[stretch.task] = 1
         for stretches in pending.values():
             yield from self._task(stretches)
         for number, (worker, started) in enumerate(self._starts):
-            if not seen[number]:  # it took no time, or began with the last instant
+            if number not in self._last:  # it took no time, or began with the last instant
+                self._last[number] = worker, started, started
                 yield self._slice(worker, f"episode {number}", started, started, args=self._episode(number))
 
     def _task(self, stretches: list[Stretch]) -> Iterator[_Event]:
@@ -106,6 +106,7 @@ class _Process:
                 name = "push" if task % 2 else f"update {task // 2}"
             else:
                 told = self._episode(task)
+                self._last[task] = who, begun, stretches[-1].end
             yield self._slice(who, name, begun, stretches[-1].end, args=told, cat="task")
         for stretch in stretches:
             cause = {"cause": stretch.cause} if stretch.cause else None
@@ -114,7 +115,7 @@ class _Process:
     def _slice(
         self, who: int, name: str, start: float, end: float, *, args: _Event | None, cat: str = "task"
     ) -> _Event:
-        event = self._event("X", name, start, who, dur=(_ns(end) - _ns(start)) / 1000, cat=cat)
+        event = self._event("X", name, start, who, dur=_us(end) - _us(start), cat=cat)
         if args:
             event["args"] = args
         return event
@@ -123,11 +124,12 @@ class _Process:
         return {"episode": number, "outcome": self._outcomes[number]}
 
     def _arrows(self, batch: Batch) -> Iterator[_Event]:
-        for number, (worker, finished) in zip(batch.episodes, batch.finished, strict=True):
+        for number in batch.episodes:
+            who, start, end = self._last[number]
             more = {"cat": "trained", "id": self._pid * _FLOWS + number}
-            # A nanosecond before the episode's end, where its slice still is.
-            before = self._event("s", "trained", finished, worker, **more)
-            before["ts"] = max(0, _ns(finished) - 1) / 1000
+            # A microsecond before the episode's end, where its slice still is.
+            before = self._event("s", "trained", end, who, **more)
+            before["ts"] = max(_us(start), _us(end) - 1)
             yield before
             yield self._event("f", "trained", batch.t, TRAINER, bp="e", **more)
 
@@ -149,5 +151,5 @@ class _Process:
                     yield self._event("C", name, t, None, args={"percent": round(100 * share, 2)})
 
 
-def _ns(t: float) -> int:
-    return round(t * 1e9)
+def _us(t: float) -> int:
+    return round(t * 1e6)

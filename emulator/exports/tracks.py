@@ -33,13 +33,12 @@ class Stretch(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """An update as it begins: its episodes, each with its staleness and where and when it finished."""
+    """An update as it begins: its episodes, each with its staleness."""
 
     t: float
     update: int
     episodes: list[int]
     staleness: list[int]
-    finished: list[tuple[int, float]]
 
 
 _Doing = tuple[str, int, str]
@@ -97,10 +96,9 @@ class Tracks:
 
     def _begin_batch(self, event: ev.Update) -> None:
         version = self.figures.version
-        records = [self.figures.episodes[number] for number in event.episodes]
-        staleness = [version - record.versions()[0] for record in records]
-        finished = [(record.worker, record.finished or 0.0) for record in records]
-        self.batches.append(Batch(event.t, event.update, event.episodes, staleness, finished))
+        episodes = self.figures.episodes
+        staleness = [version - episodes[number].versions()[0] for number in event.episodes]
+        self.batches.append(Batch(event.t, event.update, event.episodes, staleness))
         self._update = 2 * event.update
 
     def _trainer(self) -> _Doing:

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import io
 import json
 import re
 import shutil
@@ -15,12 +16,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pyte
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import emulator
+from emulator import events as ev
 from emulator.cli import main
 from emulator.dashboard.frame import draw
 from emulator.dashboard.state import ClockReading, Looking
-from emulator.exports import Settings, export
+from emulator.exports import Settings, export, trace
 from emulator.exports.cast import FRAMES_A_SECOND, Painter
 from emulator.exports.frames import Film
 from emulator.exports.plots import ceiling
@@ -28,8 +32,11 @@ from emulator.exports.series import ACCOUNTS, STRAGGLER, Series
 from emulator.exports.settings import parse_settings
 from emulator.exports.tracks import TRAINER, Tracks
 from emulator.exports.words import injection
+from emulator.recording import RecordedLane, Recording
+from emulator.runner import run_lanes
 from tests.dashboard.scenarios import long_tail
 from tests.patience import PATIENCE
+from tests.scenarios import KINDS, scenarios
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
@@ -99,32 +106,65 @@ def trace_of(folder: Path, name: str) -> tuple[emulator.Recording, list[dict[str
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_slices_of_each_thread_nest_and_times_are_microseconds(folder: Path, name: str) -> None:
+def test_the_slices_of_each_thread_nest_and_times_are_whole_microseconds(folder: Path, name: str) -> None:
     recording, events = trace_of(folder, name)
-    threads = defaultdict(list)
     for event in events:
         assert {"ph", "name", "pid"} <= event.keys()
         assert event["ph"] in "XCMsfi"
         if event["ph"] != "M":
             assert 0 <= event["ts"] <= recording.t_end * 1e6
+    threads = check_nesting(events)
+    named = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
+    assert threads <= named
+    assert len({tid for _, tid in named}) == len(named)
+    assert max(e["ts"] + e.get("dur", 0) for e in events if "ts" in e) == recording.t_end * 1e6
+
+
+def check_nesting(events: list[dict[str, Any]]) -> set[tuple[int, int]]:
+    """Check that slices lie beside or in each other for a viewer of whole numbers; returns their threads."""
+    threads = defaultdict(list)
+    for event in events:
         if event["ph"] == "X":
+            assert type(event["ts"]) is type(event["dur"]) is int
+            assert event["dur"] >= 0
             threads[event["pid"], event["tid"]].append(event)
     for slices in threads.values():
-        assert slices
         open_ends: list[int] = []
         slices.sort(key=lambda event: event["ts"])  # stable, as a viewer does it
         for event in slices:
-            start, length = round(event["ts"] * 1000), round(event["dur"] * 1000)
+            start, length = event["ts"], event["dur"]
             while open_ends and open_ends[-1] <= start:
                 open_ends.pop()
             assert not open_ends or start + length <= open_ends[-1]
             if length:
                 assert len(open_ends) == (event["cat"] == "account" and bool(open_ends))
                 open_ends.append(start + length)
-    named = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
-    assert threads.keys() <= named
-    assert len({tid for _, tid in named}) == len(named)
-    assert max(e["ts"] + e.get("dur", 0) for e in events if "ts" in e) == recording.t_end * 1e6
+    return set(threads)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data(), scale=st.sampled_from([1.0, 1 / 3, 1e-5 / 3, 1e5 / 3]))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_slices_nest_and_arrows_start_in_one_whatever_ran(
+    kind: str, data: st.DataObject, scale: float
+) -> None:
+    scenario, events = data.draw(scenarios(kinds=(kind,))), list[ev.Event]()
+    (run,) = run_lanes([scenario], speed="max", sinks=[[events.extend]])
+    # Times that are no round numbers of anything.
+    told = tuple(event._replace(t=event.t * scale) for event in events)
+    t_end = run.result["emulated_seconds"] * scale
+    lane = RecordedLane(None, scenario, told, t_end)
+    file = io.StringIO()
+    trace.write(Recording(scenario, scenario.seed, "", (lane,), cut=None), Settings(), file)
+    drawn = json.loads(file.getvalue())["traceEvents"]
+    check_nesting(drawn)
+    slices = defaultdict(list)
+    for event in drawn:
+        if event["ph"] == "X" and event["cat"] == "task":
+            slices[event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
+    for event in drawn:
+        if event["ph"] == "s":
+            assert any(a <= event["ts"] < max(b, a + 1) for a, b in slices[event["tid"]])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -135,19 +175,23 @@ def test_the_accounts_recovered_from_the_trace_are_those_of_the_result(folder: P
         mine = [event for event in events if event["pid"] == pid]
         trainer = {e["tid"] for e in mine if e["name"] == "thread_name" and e["args"]["name"] == "trainer"}
         seconds: Counter[tuple[bool, str]] = Counter()
+        slices: Counter[tuple[bool, str]] = Counter()
         outcomes: dict[int, str] = {}
         for event in mine:
             if event["ph"] != "X":
                 continue
             if event["cat"] == "account":
                 seconds[event["tid"] in trainer, event["name"]] += event["dur"] / 1e6
+                slices[event["tid"] in trainer, event["name"]] += 1
             elif "args" in event:
                 outcomes[event["args"]["episode"]] = event["args"]["outcome"]
         for account, expected in lane.result["workers"]["seconds"].items():
             if account != "wasted":
-                assert seconds[False, account] == pytest.approx(expected, abs=1e-6), account
+                within = 1e-6 * (1 + slices[False, account])
+                assert seconds[False, account] == pytest.approx(expected, abs=within), account
         for account, expected in lane.result["trainer"]["seconds"].items():
-            assert seconds[True, account] == pytest.approx(expected, abs=1e-6), account
+            within = 1e-6 * (1 + slices[True, account])
+            assert seconds[True, account] == pytest.approx(expected, abs=within), account
         counts, told = Counter(outcomes.values()), lane.result["episodes"]
         assert len(outcomes) == told["started"]
         for outcome in ("trained", "dropped", "aborted", "failed", "queued", "paused"):
@@ -168,13 +212,13 @@ def test_an_arrow_leads_from_each_trained_episode_to_its_update(folder: Path, na
     trained = sum(lane.result["episodes"]["trained"] for lane in recording.lanes if lane.result)
     assert len(starts) == trained == sum(e["ph"] == "f" for e in events)
     updates = {(e["pid"], e["tid"], e["ts"]) for e in events if e["name"].startswith("update ")}
-    slices = {(e["tid"], round(1000 * (e["ts"] + e["dur"]))) for e in events if e.get("cat") == "task"}
+    slices = {(e["tid"], e["ts"] + e["dur"]) for e in events if e.get("cat") == "task"}
     for number, start in starts.items():
         end = ends[number]
         assert (start["cat"], start["name"]) == (end["cat"], end["name"])
         assert end["bp"] == "e"
         assert start["ts"] <= end["ts"]
-        assert (start["tid"], round(1000 * start["ts"]) + 1) in slices
+        assert (start["tid"], start["ts"] + 1) in slices
         if end["ts"] < recording.t_end * 1e6:
             assert (end["pid"], end["tid"], end["ts"]) in updates
 
@@ -459,7 +503,10 @@ def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["run.jsonl", "--to", "/proc/x.svg"], "found a file that cannot be written"),
         (["run.jsonl", "--to", "x.svg", "--at", "later"], "--at: found later; allowed: a time"),
         (["run.jsonl", "--to", "x.svg", "--size", "9"], "--size: found 9; allowed: columns x rows"),
+        (["run.jsonl", "--to", "x.svg", "--at", "601"], "found 601 s; allowed: at most 600 s, where the rec"),
         (["run.jsonl", "--to", "x.svg", "--size", "999x30"], "--size: found 999x30"),
+        (["run.jsonl", "--to", "x.svg", "--size", "9x4"], "--size: found 9x4; allowed: columns x rows, such"),
+        (["run.jsonl", "--to", "x.csv", "--seconds", "0"], "--seconds: found 0; allowed: a number from 1 to"),
         (["run.jsonl", "--to", "x.cast", "--seconds", "nan"], "--seconds: found nan; allowed: a number"),
     ],
 )
@@ -487,7 +534,21 @@ def test_the_part_until_a_moment_is_that_of_a_run_that_ended_there(folder: Path)
     part = Settings(at=250.0).until(recording)
     assert part.t_end == 250.0
     assert max(event.t for event in part.lanes[0].events) <= 250.0
-    assert Settings(at=9999.0).until(recording) is recording
+    assert Settings(at=600.0).until(recording) is recording
+    with pytest.raises(emulator.RecordingError, match=r"found 600\.5 s; allowed: at most 600 s"):
+        Settings(at=600.5).until(recording)
+
+
+def test_settings_out_of_range_are_refused_from_python_too() -> None:
+    for wrong in (
+        {"at": -1.0},
+        {"at": float("nan")},
+        {"size": (0, 0)},
+        {"size": (501, 30)},
+        {"seconds": 0.5},
+    ):
+        with pytest.raises(emulator.RecordingError, match=f"--{next(iter(wrong))}: found .*; allowed: "):
+            Settings(**wrong)
 
 
 def test_a_compressed_recording_with_a_bad_tail_is_exported_until_there(folder: Path, tmp_path: Path) -> None:
