@@ -8,7 +8,8 @@ import emulator
 from emulator.advice.report import WIDTH, AdviceSummary
 from emulator.cli.endings import complain
 from emulator.cli.output import write_drawn, write_json
-from emulator.cli.sweeping import listening, progress, seeds_of
+from emulator.cli.sweeping import progress, seeds_of
+from emulator.signals import exit_code
 from emulator.sweeps import SweepInterrupted
 
 _SEEDS = "5"
@@ -29,16 +30,14 @@ def run_advise(
     """Advise on a scenario and print the answer; leaves with code 1 if nothing meets the limits."""
     loaded = emulator.load_scenario(scenario, overrides=overrides, seed=seed)
     wanted = seeds_of(seeds or _SEEDS, seed)
-    ended_by: list[int] = []
-    with listening(ended_by):
-        try:
-            with progress(quiet=quiet) as tell:
-                advice = emulator.advise(
-                    loaded, **limits, budget_workers=budget, seeds=wanted, jobs=jobs, progress=tell
-                )
-        except SweepInterrupted as interrupted:
-            complain(f"interrupted: {interrupted}; there is no advice from a part of them")
-            raise typer.Exit(128 + ended_by[0] if ended_by else 130) from None
+    try:
+        with progress(quiet=quiet) as tell:
+            advice = emulator.advise(
+                loaded, **limits, budget_workers=budget, seeds=wanted, jobs=jobs, progress=tell
+            )
+    except SweepInterrupted as interrupted:
+        complain(f"interrupted: {interrupted}; there is no advice from a part of them")
+        raise typer.Exit(exit_code(interrupted.__cause__)) from None
     if as_json:
         write_json(advice.to_json())
     else:

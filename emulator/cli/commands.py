@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from emulator.cli.endings import complain, endings, open_missing_streams, speed_of
+from emulator.cli.endings import complain, endings, speed_of
+from emulator.signals import be_deaf
 from emulator.version import __version__
 
 if TYPE_CHECKING:
@@ -40,16 +41,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line, on `sys.argv` unless `arguments` are given; leaves by SystemExit with the code.
-
-    The code is 0 when all is done, 1 when a run failed, 2 for bad usage or a bad scenario, and 128 + n when
-    signal n ended it: 130 for Ctrl-C, 141 for a closed pipe.
-    """
-    open_missing_streams()
-    app(args=None if arguments is None else list(arguments), prog_name="emulator")
 
 
 ScenarioArgument = Annotated[
@@ -442,6 +433,11 @@ def replay(
 
         recorded = emulator.read_recording(recording)
         ended_by: list[int] = []
+
+        def end(number: int) -> None:
+            ended_by.append(number)
+            be_deaf()
+
         if Look(not (headless or as_json), quiet, hold, ascii_only, theme.value).on_terminal:
             from emulator.dashboard import replay_dashboard
 
@@ -451,7 +447,7 @@ def replay(
                 hold=hold,
                 ascii=ascii_only,
                 theme=theme.value,
-                on_signal=ended_by.append,
+                on_signal=end,
             )
         if as_json:
             write_json(outcomes_json(recorded))

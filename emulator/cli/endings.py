@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from emulator.errors import MissingExtraError, RecordingError, ScenarioError, SweepError
+from emulator.signals import exit_code, raising
 
 if TYPE_CHECKING:
     from emulator.clock import Speed
 
-_INTERRUPTED = 130
 _CLOSED_PIPE = 141
 _BAD_SCENARIO = 2
 _FAILED = 1
@@ -26,9 +26,10 @@ _FASTEST = 1e9
 def endings() -> Iterator[None]:
     """Turn what ends a command early into a sentence on stderr and an exit code, never a traceback."""
     try:
-        yield
-    except KeyboardInterrupt:
-        raise typer.Exit(_INTERRUPTED) from None
+        with raising():
+            yield
+    except KeyboardInterrupt as interrupt:
+        raise typer.Exit(exit_code(interrupt)) from None
     except OSError as error:
         # The reader of a pipe has gone (EPIPE), or the terminal has (EIO).
         _hush()

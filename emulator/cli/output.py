@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import shutil
 import sys
 import textwrap
@@ -11,6 +12,8 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.syntax import Syntax
 from ruamel.yaml import YAML
+
+from emulator.modes import in_foreground
 
 _WIDEST = 120
 
@@ -79,6 +82,12 @@ def is_terminal(stream: Any) -> bool:
         return bool(stream.isatty())
     except (AttributeError, ValueError):
         return False
+
+
+def can_be_drawn_on(stream: Any) -> bool:
+    """Whether something that moves may be drawn there: a terminal that can, and that is ours to draw on."""
+    able = os.environ.get("TERM", "dumb") not in ("", "dumb", "unknown")
+    return is_terminal(stream) and able and in_foreground(stream.fileno())
 
 
 def _width() -> int:

@@ -2,13 +2,11 @@
 
 import os
 import shlex
-import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 import typer
@@ -17,17 +15,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import emulator
 from emulator.cli.endings import complain
-from emulator.cli.output import is_terminal, write_drawn, write_lines
+from emulator.cli.output import can_be_drawn_on, write_drawn, write_lines
 from emulator.errors import MissingExtraError
 from emulator.scenario import bundled_scenarios
 from emulator.scenario.loading import find
+from emulator.signals import exit_code
 from emulator.sweeps import Sweep, SweepInterrupted
 from emulator.sweeps import resume as resume_sweep
 from emulator.sweeps.backends import Backend
 from emulator.sweeps.report import WIDTH, SweepSummary, failures
 from emulator.sweeps.running import Progress as Tell
 
-_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 _SEEDS = "20"
 _TENTHS = 10
 
@@ -107,25 +105,25 @@ def run_sweep(
     asked.check()
     if backend == "local" and address is not None:
         raise typer.BadParameter("it needs --backend dask or ray", param_hint="'--address'")
-    ended_by: list[int] = []
-    with listening(ended_by):
+    interrupt: BaseException | None = None
+    try:
+        with progress(quiet=quiet) as tell:
+            table = _run(asked, tell, backend=backend, address=address, jobs=jobs)
+    except SweepInterrupted as interrupted:
+        table, interrupt = interrupted.sweep, interrupted.__cause__ or interrupted
+    directory = asked.resume or asked.out
+    if directory is not None and not table.interrupted:
         try:
-            with progress(quiet=quiet) as tell:
-                table = _run(asked, tell, backend=backend, address=address, jobs=jobs)
-        except SweepInterrupted as interrupted:
-            table = interrupted.sweep
-        directory = asked.resume or asked.out
-        if directory is not None and not table.interrupted:
-            try:
-                _plot(table, directory)
-            except KeyboardInterrupt:
-                complain("interrupted while the plots were drawn")
-        # After all files: a reader that has seen enough, such as head, costs none of them.
-        _print(table, as_json=as_json)
+            _plot(table, directory)
+        except KeyboardInterrupt as interrupted:
+            interrupt = interrupted
+            complain("interrupted while the plots were drawn")
+    # After all files: a reader that has seen enough, such as head, costs none of them.
+    _print(table, as_json=as_json)
     if table.interrupted and directory is not None:
         complain(f"go on with: emulator sweep --resume {shlex.quote(directory)}")
-    if ended_by:
-        raise typer.Exit(128 + ended_by[0])
+    if interrupt is not None:
+        raise typer.Exit(exit_code(interrupt))
     if table.failed:
         for reason in failures(table) if as_json else ():
             complain(reason)
@@ -174,32 +172,11 @@ def _plot(table: Sweep, directory: str) -> None:
 
 
 @contextmanager
-def listening(ended_by: list[int]) -> Iterator[None]:
-    """Let the first signal that asks for the end interrupt the sweep, and none break into how it ends."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        if not ended_by:
-            ended_by.append(number)
-            raise KeyboardInterrupt
-
-    wanted = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in wanted}
-    heard = [number for number in wanted if before[number] is not signal.SIG_IGN]
-    for number in heard:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number in heard:
-            signal.signal(number, before[number])
-
-
-@contextmanager
 def progress(*, quiet: bool) -> Iterator[Tell]:
     """A bar on a terminal, else a line for each tenth of the runs."""
     if quiet:
         yield lambda done, runs: None
-    elif is_terminal(sys.stderr) and os.environ.get("TERM") not in ("dumb", "unknown"):
+    elif can_be_drawn_on(sys.stderr):
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -207,12 +184,20 @@ def progress(*, quiet: bool) -> Iterator[Tell]:
             TimeRemainingColumn(compact=True),
             TextColumn("left"),
         )
-        console = Console(stderr=True, force_terminal=True, legacy_windows=False)
+        console = _Console(stderr=True, force_terminal=True, legacy_windows=False)
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task("runs", total=None)
             yield lambda done, runs: bar.update(task, completed=done, total=runs)
     else:
         yield _Lines().tell
+
+
+class _Console(Console):
+    """A console whose cursor stays: so the terminal needs no repair, whatever stops or ends the process."""
+
+    def show_cursor(self, show: bool = True) -> bool:
+        """Leave the cursor as it is."""
+        return False
 
 
 class _Lines:

@@ -1,21 +1,17 @@
 """Who watches a run: somebody listens to signals, and one view shows how it goes."""
 
-import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import anyio
-
-from emulator.cli.output import is_terminal
+from emulator import modes
+from emulator.cli.output import can_be_drawn_on
 from emulator.events import Event, Inject
 from emulator.progress import ProgressLines
 from emulator.runner import EventSink, Session, Watcher
 from emulator.scenario import Scenario
-
-_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
-_CONTINUED = "SIGCONT"
+from emulator.signals import CONTINUED, ENDING, be_deaf, hearing
 
 
 @dataclass(frozen=True)
@@ -31,8 +27,7 @@ class Look:
     @property
     def on_terminal(self) -> bool:
         """Whether there is a dashboard: it is wanted, and there is a terminal that can show one."""
-        able = is_terminal(sys.stdout) and os.environ.get("TERM") not in ("dumb", "unknown")
-        return self.live and not self.quiet and able
+        return self.live and not self.quiet and modes.AVAILABLE and can_be_drawn_on(sys.stdout)
 
 
 class Watching:
@@ -69,35 +64,23 @@ class Watching:
             assert self._view is not None
             await self._view(session)
             return
-        # Listening comes first, so that from the first frame on a signal ends the run with its summary.
-        with anyio.open_signal_receiver(*_wanted()) as signals:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._listen, signals, session)
-                if self._view is not None:
-                    await self._view(session)
-                await session.ended.wait()
-                tasks.cancel_scope.cancel()
 
-    async def _listen(self, signals: AsyncIterator[signal.Signals], session: Session) -> None:
-        """End the session for good on a signal that asks for it."""
-        async for number in signals:
-            if number.name != _CONTINUED:
+        def listen(number: signal.Signals) -> None:
+            if number in ENDING:
                 self._ended_by(number)
                 session.stop()
-            elif self.signal is None:
+            else:
                 session.clock.forgive_stop()
+
+        # Listening comes first, so that from the first line on a signal ends the run with its summary.
+        with hearing(session.clock, *ENDING, *CONTINUED, call=listen):
+            if self._view is not None:
+                await self._view(session)
+            await session.ended.wait()
 
     def _notice(self, events: Sequence[Event]) -> None:
         self.injected = self.injected or any(type(event) is Inject for event in events)
 
     def _ended_by(self, number: signal.Signals) -> None:
         self.signal = self.signal or number
-        if hasattr(signal, "pthread_sigmask"):
-            # The run ends already: another Ctrl-C would only break into how it does.
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-
-
-def _wanted() -> list[signal.Signals]:
-    """The signals that this system has and that nobody told us to ignore (as ``nohup`` does)."""
-    found = [getattr(signal, name) for name in (*_ENDING, _CONTINUED) if hasattr(signal, name)]
-    return [number for number in found if signal.getsignal(number) is not signal.SIG_IGN]
+        be_deaf()

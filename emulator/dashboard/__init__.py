@@ -13,6 +13,7 @@ from typing import TextIO
 
 from rich.console import Console
 
+from emulator import modes
 from emulator.clock import Speed
 from emulator.dashboard.live import FRAMES_PER_SECOND, Dashboard, Options
 from emulator.dashboard.replay import play
@@ -83,8 +84,8 @@ def _terminal(output: TextIO | None, keys: TextIO | None, theme: str) -> Termina
     keys = sys.stdin if keys is None else keys
     if theme not in THEMES:
         raise ValueError(f"the theme is {theme!r}; it must be one of {', '.join(THEMES)}")
-    if not output.isatty():
-        raise ValueError("the dashboard needs a terminal to draw on")
+    if not output.isatty() or not modes.AVAILABLE:
+        raise ValueError("the dashboard needs a terminal to draw on, on a system that has termios")
     return Terminal(output.fileno(), _keys(keys), _colors(output))
 
 

@@ -6,7 +6,6 @@ the terminal still busy with the last, is dropped. Nothing here can change a tra
 
 import asyncio
 import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,11 +29,10 @@ from emulator.dashboard.theme import ASCII, THEMES, UNICODE
 from emulator.dashboard.watched import Watched
 from emulator.runner import EventSink, Session
 from emulator.scenario import Scenario
+from emulator.signals import BACKGROUND, CONTINUED, ENDING, RESIZED, STOP, hearing, ignored, stop_here
 
 FRAMES_PER_SECOND = 10.0
 
-_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-_SIGNALS = (*_STOPS, signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)
 _NOTICE_SECONDS = 3.0
 
 
@@ -182,22 +180,32 @@ class Show:
 
     async def run(self) -> None:
         """Have the terminal, and draw until there is no more to see."""
-        with self._on_terminal(), self._listening():
+        signals = (*ENDING, *STOP, *CONTINUED, *RESIZED)
+        # Whether the terminal is ours is asked before it is touched; that may change at any moment.
+        with (
+            ignored(*BACKGROUND),
+            hearing(self._watched.clock, *signals, call=self._on_signal),
+            self._on_terminal(),
+        ):
             await self._draw_until_closing()
 
     async def _draw_until_closing(self) -> None:
-        holds = self._options.hold and self._terminal.keys is not None
         interval, pace = 1 / self._options.frames_per_second, self._pace
         due = pace.wall()
         ended = False
         while not self._controls.closing:
             if self._watched.ended != ended:
                 ended, self._changed = not ended, True
-                self._controls.closing = ended and (not holds or self._watched.interrupted)
+                self._controls.closing = ended and (not self._holds or self._watched.interrupted)
             self._draw_if_changed()
             due = max(due + interval, pace.wall())
             if not self._controls.closing:
                 await self._sleep_until(due)
+
+    @property
+    def _holds(self) -> bool:
+        """Whether the last frame stays until a key: one is shown, and somebody can press one."""
+        return self._options.hold and self._terminal.entered and self._terminal.keys is not None
 
     async def _sleep_until(self, due: float) -> None:
         """Sleep until the next frame is due, or a key or a signal wants one at once."""
@@ -207,7 +215,14 @@ class Show:
         timer.cancel()
 
     def _draw_if_changed(self) -> None:
-        """Draw the present, unless nothing has changed or the terminal is busy with the last frame."""
+        """Draw the present, unless nothing has changed or the terminal is busy with the last frame.
+
+        In the background nothing is drawn until the terminal is ours again, of which no signal tells.
+        """
+        if not self._terminal.entered:
+            self._take_terminal()
+        if not self._terminal.entered:
+            return
         if self._notice is not None and self._pace.wall() >= self._notice_until:
             self._notice, self._changed = None, True
         now = self._watched.now, self._terminal.size
@@ -242,49 +257,45 @@ class Show:
     def _on_terminal(self) -> Iterator[None]:
         """Have the terminal, and give it back whatever happens."""
         try:
-            self._terminal.enter()
+            self._take_terminal()
             yield
         finally:
+            self._give_terminal_back()
             self._terminal.close()
 
-    @contextmanager
-    def _listening(self) -> Iterator[None]:
-        """Hear keys, and signals if this is the thread that gets them."""
-        loop, keys = self._watched.clock, self._terminal.keys
-        signals = []
-        if threading.current_thread() is threading.main_thread():
-            # What we were told to ignore (as by nohup) stays ignored.
-            signals = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        for number in signals:
-            loop.add_signal_handler(number, self._on_signal, number)
-        if keys is not None:
-            loop.add_reader(keys, self._on_keys, keys)
-        try:
-            yield
-        finally:
-            if keys is not None:
-                loop.remove_reader(keys)
-            for number in signals:
-                loop.remove_signal_handler(number)
+    def _take_terminal(self) -> None:
+        self._terminal.enter()
+        if self._terminal.entered and self._terminal.keys is not None:
+            self._watched.clock.add_reader(self._terminal.keys, self._on_keys, self._terminal.keys)
+        self._changed = True
+
+    def _give_terminal_back(self) -> None:
+        if self._terminal.keys is not None:
+            self._watched.clock.remove_reader(self._terminal.keys)
+        self._terminal.leave()
 
     def _on_signal(self, number: signal.Signals) -> None:
-        if number in _STOPS:
+        if number in ENDING:
             self._controls.stop()
             if self._options.on_signal is not None:
                 self._options.on_signal(number)
-        elif number == signal.SIGTSTP:
-            self._terminal.leave()
-            # The one that stops for certain: the handler that asyncio set is in the way of the other.
-            signal.raise_signal(signal.SIGSTOP)
-        elif number == signal.SIGCONT:
+        elif number in STOP:
+            self._give_terminal_back()
+            stop_here()
+        elif number in CONTINUED:
             self._watched.clock.forgive_stop()
-            self._terminal.enter()
+            # Where it was stopped without a word, the shell has set the terminal as it likes.
+            self._give_terminal_back()
         self._redraw()
 
     def _on_keys(self, keys: int) -> None:
+        if not self._terminal.is_ours:
+            self._give_terminal_back()
+            return
         data = self._terminal.read()
-        if not data:
+        if not data:  # it has gone, and nobody will press a key any more
             self._watched.clock.remove_reader(keys)
+            self._terminal.keys = None
         for key in self._keys.feed(data):
             if (notice := self._controls.press(key)) is not None:
                 self._notice, self._notice_until = notice, self._pace.wall() + _NOTICE_SECONDS

@@ -1,16 +1,14 @@
 """The terminal: entered, drawn on row by row, and given back as it was."""
 
 import os
-import termios
-import tty
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
 
 from rich.color import ColorSystem as RichColors
 
 from emulator.dashboard.canvas import Canvas, Row, runs
 from emulator.dashboard.theme import ColorSystem, Theme, styles
+from emulator.modes import Keys, in_foreground
 
 _ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
 _LEAVE = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
@@ -36,7 +34,7 @@ class Terminal:
         self.entered = False
         self._output = output
         self._colors = colors
-        self._saved: list[Any] | None = None
+        self._modes = None if keys is None else Keys(keys)
         self._shown: list[Row] = []
         self._shown_as: tuple[Theme, int, int] | None = None
         self._writer = ThreadPoolExecutor(1, "frames")
@@ -56,12 +54,17 @@ class Terminal:
         """Whether it still takes the last frame."""
         return self._written is not None and not self._written.done()
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process is in the foreground; the terminal is somebody else's while it is not."""
+        return in_foreground(self._output if self.keys is None else self.keys)
+
     def enter(self) -> None:
-        """Take the terminal over: other screen, no cursor, keys as they are pressed. Harmless if repeated."""
-        if self.keys is not None:
-            if self._saved is None:
-                self._saved = termios.tcgetattr(self.keys)
-            tty.setcbreak(self.keys, termios.TCSANOW)
+        """Take the terminal over if it is ours: other screen, no cursor, keys as they are pressed."""
+        if not self.is_ours:
+            return
+        if self._modes is not None:
+            self._modes.take()
         self.forget()
         self.entered = True
         self._write(_ENTER)
@@ -75,10 +78,8 @@ class Terminal:
         with suppress(TimeoutError):
             assert self._written is not None
             self._written.result(_LONGEST_WRITE)
-        if self.keys is not None and self._saved is not None:
-            with suppress(termios.error):
-                termios.tcsetattr(self.keys, termios.TCSANOW, self._saved)
-            self._saved = None
+        if self._modes is not None and self.is_ours:  # else its modes are somebody else's already
+            self._modes.give_back()
 
     def close(self) -> None:
         """Leave, for good."""

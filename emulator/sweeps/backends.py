@@ -6,11 +6,12 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, Literal, get_args
 
 from emulator.errors import MissingExtraError, SweepError
+from emulator.signals import ENDING, held_back
 from emulator.sweeps.jobs import Job, Row, run_job
 
 Backend = Literal["local", "dask", "ray"]
@@ -45,9 +46,10 @@ def run_jobs(
                 for first in range(0, len(work), size):
                     yield from parallel(delayed(run_job)(job) for job in work[first : first + size])
             return
-        results = Parallel(batch_size=1, return_as="generator_unordered")(
-            delayed(run_job)(job) for job in work
-        )
+        with held_back():  # so that no signal breaks into how the processes start, which it may reach, too
+            results = Parallel(batch_size=1, return_as="generator_unordered")(
+                delayed(run_job)(job) for job in work
+            )
         with closing(results):
             yield from results
 
@@ -71,16 +73,22 @@ def _configured(backend: Backend, address: str | None, jobs: int | None) -> Iter
 
 
 def _prepare() -> None:
-    """Make a worker process ready: what a run imports, and a Ctrl-C is the business of its parent."""
+    """Make a worker process ready: what a run imports, and what a terminal sends is its parent's business."""
     import emulator.api  # noqa: F401, PLC0415
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _ignore(number for number in ENDING if number != signal.SIGTERM)
 
 
 def _prepare_local(parent: int) -> None:
     """Make a process of this machine ready that ends with its parent, even if that is killed meanwhile."""
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _prepare()
+    _ignore(ENDING)  # joblib ends it by other means
+
+
+def _ignore(numbers: Iterable[signal.Signals]) -> None:
+    for number in numbers:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _end_with(parent: int) -> None:

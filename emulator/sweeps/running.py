@@ -103,7 +103,7 @@ def _run(
             directory.add(new)
         tell(len(rows), grid.runs)
 
-    interrupted = False
+    interrupt: KeyboardInterrupt | None = None
     try:
         wanted = []
         for number, point in enumerate(grid.points):
@@ -120,13 +120,13 @@ def _run(
                 for job, outcomes in results:
                     pairs = zip(job.seeds, outcomes, strict=True)
                     keep([grid.row(job.point, seed, outcome) for seed, outcome in pairs])
-    except KeyboardInterrupt:
-        interrupted = True
-    done = Sweep(grid, [rows[run] for run in sorted(rows)], interrupted)
+    except KeyboardInterrupt as error:
+        interrupt = error
+    done = Sweep(grid, [rows[run] for run in sorted(rows)], interrupt is not None)
     if directory is not None:
         directory.close(done)
-    if interrupted:
-        raise SweepInterrupted(done)
+    if interrupt is not None:
+        raise SweepInterrupted(done) from interrupt
     return done
 
 
