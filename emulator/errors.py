@@ -77,6 +77,17 @@ class SweepError(EmulatorError, ValueError):
     """A sweep cannot be started, continued or kept as it was asked for."""
 
 
+class SweepBrokenError(SweepError):
+    """A process of a sweep was lost, with its runs: `done` of `runs` had ended; `hint` says how to go on."""
+
+    def __init__(self, what: str, done: int, runs: int, hint: str) -> None:
+        self.what, self.done, self.runs, self.hint = what, done, runs, hint
+        super().__init__(what, done, runs, hint)
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.done:,} of {self.runs:,} runs were done, and {self.hint}"
+
+
 class MissingExtraError(EmulatorError, ImportError):
     """What was asked for needs an optional package; the message says which to install, and how."""
 

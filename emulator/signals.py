@@ -3,13 +3,14 @@
 A command line that has nothing to save yet lets a signal end its process at once and in silence
 (`own_process`). While a command works, the first signal that asks for the end is raised where it finds the
 main thread (`raising`), or, while a loop runs, called back there (`hearing`), so that everything is put in
-order. From then on the process is deaf to all but SIGQUIT: another Ctrl-C would only break into how it ends.
+order. Who has heard it makes the process deaf (`be_deaf`): another Ctrl-C would only break into how it ends.
 
 A signal that somebody told us to ignore, as ``nohup`` does, stays ignored everywhere.
 """
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -34,6 +35,7 @@ RESIZED = _those_here("SIGWINCH")
 BACKGROUND = _those_here("SIGTTIN", "SIGTTOU")
 """They stop a process in the background that reads keys or sets the terminal."""
 
+_PATIENCE = 3.0  # wall seconds for putting everything in order
 _mask = getattr(signal, "pthread_sigmask", None)
 _DEAF_TO = _those_here("SIGINT", "SIGTERM", "SIGHUP")
 
@@ -59,15 +61,22 @@ def own_process() -> None:
 
 @contextmanager
 def raising() -> Iterator[None]:
-    """Raise Signalled at the first signal that asks for the end."""
-    ended = False
+    """Raise Signalled at the first signal that asks for the end.
+
+    More of them are ignored for some seconds, in which everything is put in order. One that comes later is
+    raised, too: what was raised may have hit a place that swallows it, such as the callback of a weak
+    reference. If it did and nothing else came, it is raised at the end.
+    """
+    first: Signalled | None = None
+    raised_at = 0.0
 
     def end(number: int, frame: FrameType | None) -> None:
-        nonlocal ended
-        if not ended:
-            ended = True
-            be_deaf()
-            raise Signalled(number)
+        nonlocal first, raised_at
+        now = time.monotonic()
+        if first is None or now > raised_at + _PATIENCE:
+            raised_at = now
+            first = first or Signalled(number)
+            raise first
 
     with _handling(ENDING, end) as handled:
         mask = None if _mask is None else _mask(signal.SIG_BLOCK, ())
@@ -78,6 +87,8 @@ def raising() -> Iterator[None]:
                 for number in handled:
                     signal.signal(number, signal.SIG_IGN)  # forgets what waits meanwhile
                 _mask(signal.SIG_SETMASK, mask)
+    if first is not None:
+        raise first
 
 
 @contextmanager

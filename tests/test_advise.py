@@ -21,7 +21,7 @@ from emulator.advice.limits import make_limits
 from emulator.advice.options import LIKE, difference, options_of
 from emulator.advice.report import AdviceSummary
 from emulator.cli import main
-from emulator.errors import ScenarioError
+from emulator.errors import ScenarioError, SweepBrokenError
 from emulator.scenario import Scenario, bundled_scenarios
 from emulator.sweeps import Sweep, SweepInterrupted
 from emulator.sweeps.grid import given as given_of
@@ -544,6 +544,21 @@ def test_an_interrupted_sweep_gives_no_advice(
     code, out, err = _cli(capsys, rough, "--quiet")
     assert (code, out) == (130, "")
     assert "1 of 1 runs are done; there is no advice" in err
+
+
+def test_a_sweep_that_lost_a_process_gives_no_advice(
+    rough: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: Any, **kwargs: Any) -> None:
+        raise SweepBrokenError("a process of the sweep was killed", 3, 9, "they are kept")
+
+    monkeypatch.setattr("emulator.advice.advising.sweep", broken)
+    code, out, err = _cli(capsys, rough, "--quiet")
+    assert (code, out) == (1, "")
+    assert err == (
+        "a process of the sweep was killed: 3 of 9 runs were done, and there is no advice from a part; "
+        "try again, with fewer processes (--jobs) if memory is short\n"
+    )
 
 
 def _drawn(advice: Advice, width: int) -> str:

@@ -15,8 +15,11 @@ import pytest
 from ruamel.yaml import YAML
 
 import emulator
+from emulator import modes
 from emulator.cli import main
+from emulator.cli.output import can_be_drawn_on
 from emulator.cli.watching import Look, Watching
+from emulator.dashboard import watch_dashboard
 from emulator.dashboard.live import Dashboard
 from emulator.progress import ProgressLines
 from emulator.scenario import bundled_scenarios, json_schema
@@ -291,6 +294,7 @@ def test_version_and_help_are_told(call: Any) -> None:
     [
         (True, "xterm", True, False, Dashboard.watch),
         (True, "dumb", True, False, ProgressLines.watch),
+        (True, "", True, False, ProgressLines.watch),
         (True, "xterm", False, False, ProgressLines.watch),
         (False, "xterm", True, False, ProgressLines.watch),
         (True, "xterm", True, True, None),
@@ -304,6 +308,68 @@ def test_the_view_is_chosen_by_where_the_output_goes(
     look = Look(live=live, quiet=quiet, hold=True, ascii=False, theme="dark")
     chosen = Watching([emulator.load_scenario("stragglers")], look)._view
     assert getattr(chosen, "__func__", chosen) is view
+
+
+def test_a_terminal_gets_lines_where_its_modes_cannot_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    look = Look(live=True, quiet=False, hold=True, ascii=False, theme="dark")
+    monkeypatch.setattr(modes, "AVAILABLE", False)
+    assert not look.on_terminal
+    with pytest.raises(ValueError, match="on a system that has termios"):
+        watch_dashboard([emulator.load_scenario("stragglers")])
+
+
+def test_in_the_background_a_terminal_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = pty.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(os, "tcgetpgrp", lambda terminal: os.getpgrp() + 1)
+    with os.fdopen(theirs, "w") as terminal:
+        assert not can_be_drawn_on(terminal)
+        monkeypatch.undo()
+        monkeypatch.setenv("TERM", "xterm")
+        assert can_be_drawn_on(terminal)  # it controls nobody
+    os.close(ours)
+
+
+# What Windows lacks, taken away; then the command line.
+WITHOUT = """
+import asyncio, os, signal, sys
+for name in ("termios", "fcntl", "tty", "pty", "resource", "pwd"):
+    sys.modules[name] = None
+for name in ("SIGHUP", "SIGQUIT", "SIGTSTP", "SIGCONT", "SIGWINCH", "SIGTTIN", "SIGTTOU", "SIGSTOP"):
+    delattr(signal, name)
+del signal.pthread_sigmask, signal.siginterrupt, os.tcgetpgrp, os.getpgrp
+def refuse(*arguments):
+    raise NotImplementedError
+asyncio.SelectorEventLoop.add_signal_handler = refuse
+from emulator.cli import main
+main()
+"""
+
+
+def test_all_but_the_dashboard_works_without_what_windows_lacks(small: str, tmp_path: Path) -> None:
+    recording = str(tmp_path / "r.jsonl.gz")
+    commands = [
+        ["run", small, "--speed", "max", "--record", recording],
+        ["replay", recording],
+        ["export", recording, "--to", str(tmp_path / "r.svg")],
+    ]
+    for command in commands:
+        ended = subprocess.run([sys.executable, "-c", WITHOUT, *command], capture_output=True, check=False)
+        assert (ended.returncode, b"Traceback" in ended.stderr) == (0, False)
+    assert b"<svg" in (tmp_path / "r.svg").read_bytes()
+
+
+def test_without_what_windows_lacks_ctrl_c_still_ends_a_run_with_its_summary(small: str) -> None:
+    command = [sys.executable, "-c", WITHOUT, "run", small, *LONG]
+    process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    _started(process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "Interrupted at " in out
+    assert "Traceback" not in err
 
 
 # -- real processes -----------------------------------------------------------------------------------
@@ -323,7 +389,10 @@ def _started(process: "subprocess.Popen[str]") -> None:
 LONG = ["--speed", "3000", "--set", "duration=10d"]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)],
+)
 def test_a_signal_ends_the_run_with_what_happened_so_far(small: str, number: int, code: int) -> None:
     command = [*COMMAND, "race", small, *LONG, "--json"]
     process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

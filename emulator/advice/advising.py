@@ -8,7 +8,7 @@ from emulator.advice.candidates import mapping, vary
 from emulator.advice.choosing import Choice, choice, different, meets, nearest, ranked
 from emulator.advice.limits import Limit, make_limits
 from emulator.advice.options import FIGURES, Option, options_of
-from emulator.errors import Problem, ScenarioError
+from emulator.errors import Problem, ScenarioError, SweepBrokenError
 from emulator.recording import ScenarioSource, as_scenario
 from emulator.scenario import Scenario
 from emulator.scenario.values import MAX_WORKERS
@@ -165,7 +165,11 @@ def advise(
         raise ScenarioError([Problem("--budget-workers", None, None, "", str(budget), allowed)])
     caps = {limit.bound for limit in limits if limit.name.startswith("max_staleness")}
     axes = vary(base, budget=budget, caps=caps)
-    done = sweep(base, axes, seeds=seeds, jobs=jobs, progress=progress)
+    try:
+        done = sweep(base, axes, seeds=seeds, jobs=jobs, progress=progress)
+    except SweepBrokenError as error:
+        hint = "there is no advice from a part; try again, with fewer processes (--jobs) if memory is short"
+        raise SweepBrokenError(error.what, error.done, error.runs, hint) from error
     return advise_on(done, limits, scenario=base, budget=budget)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from emulator.errors import MissingExtraError, RecordingError, ScenarioError, SweepError
+from emulator.errors import MissingExtraError, RecordingError, ScenarioError, SweepBrokenError, SweepError
 from emulator.signals import exit_code, raising
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ def endings() -> Iterator[None]:
         if error.errno in (errno.EPIPE, errno.EIO):
             raise typer.Exit(_CLOSED_PIPE) from None
         complain(f"the output cannot be written: {error.strerror}")
+        raise typer.Exit(_FAILED) from None
+    except SweepBrokenError as error:
+        complain(str(error))
         raise typer.Exit(_FAILED) from None
     except (ScenarioError, RecordingError, SweepError, MissingExtraError) as error:
         complain(str(error))

@@ -19,7 +19,7 @@ from emulator.cli.output import can_be_drawn_on, write_drawn, write_lines
 from emulator.errors import MissingExtraError
 from emulator.scenario import bundled_scenarios
 from emulator.scenario.loading import find
-from emulator.signals import exit_code
+from emulator.signals import be_deaf, exit_code
 from emulator.sweeps import Sweep, SweepInterrupted
 from emulator.sweeps import resume as resume_sweep
 from emulator.sweeps.backends import Backend
@@ -110,12 +110,14 @@ def run_sweep(
         with progress(quiet=quiet) as tell:
             table = _run(asked, tell, backend=backend, address=address, jobs=jobs)
     except SweepInterrupted as interrupted:
+        be_deaf()
         table, interrupt = interrupted.sweep, interrupted.__cause__ or interrupted
     directory = asked.resume or asked.out
     if directory is not None and not table.interrupted:
         try:
             _plot(table, directory)
         except KeyboardInterrupt as interrupted:
+            be_deaf()
             interrupt = interrupted
             complain("interrupted while the plots were drawn")
     # After all files: a reader that has seen enough, such as head, costs none of them.

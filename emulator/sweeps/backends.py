@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
 from typing import Any, Literal, get_args
 
@@ -29,29 +30,52 @@ def processes(jobs: int | None) -> int:
     return int(jobs or cpu_count())
 
 
+class JobsLostError(Exception):
+    """A process was lost with the jobs that it had; the message says how."""
+
+
 def run_jobs(
     work: Sequence[Job], *, backend: Backend, address: str | None, jobs: int | None
 ) -> Generator[tuple[Job, list[Row]]]:
     """Run jobs in parallel; yields each with its rows as it ends, in any order.
 
-    SweepError if the cluster cannot be reached, MissingExtraError if the backend's package is not there.
+    SweepError if the cluster cannot be reached, MissingExtraError if the backend's package is not there,
+    JobsLostError if a process was killed or had too little memory.
     """
-    from joblib import Parallel, delayed, parallel_config  # noqa: PLC0415
+    from joblib import parallel_config  # noqa: PLC0415
 
     with _configured(backend, address, jobs) as settings, parallel_config(**settings):
-        if backend == "ray":
-            # Ray's pool hands results out only with the last of a call, so it gets the jobs in waves.
-            with Parallel(batch_size=1) as parallel:
-                size = _WAVE * parallel._effective_n_jobs()
-                for first in range(0, len(work), size):
-                    yield from parallel(delayed(run_job)(job) for job in work[first : first + size])
-            return
-        with held_back():  # so that no signal breaks into how the processes start, which it may reach, too
-            results = Parallel(batch_size=1, return_as="generator_unordered")(
-                delayed(run_job)(job) for job in work
-            )
-        with closing(results):
-            yield from results
+        try:
+            yield from _in_waves(work) if backend == "ray" else _as_they_end(work)
+        except BrokenExecutor as error:
+            raise JobsLostError("a process of the sweep was killed, perhaps for want of memory") from error
+        except MemoryError as error:
+            raise JobsLostError("a process of the sweep had too little memory") from error
+
+
+def _in_waves(work: Sequence[Job]) -> Iterator[tuple[Job, list[Row]]]:
+    """Ray's pool hands results out only with the last of a call, so it gets the jobs in waves."""
+    from joblib import Parallel, delayed  # noqa: PLC0415
+
+    with Parallel(batch_size=1) as parallel:
+        size = _WAVE * parallel._effective_n_jobs()
+        for first in range(0, len(work), size):
+            yield from parallel(delayed(run_job)(job) for job in work[first : first + size])
+
+
+def _as_they_end(work: Sequence[Job]) -> Iterator[tuple[Job, list[Row]]]:
+    from multiprocessing import resource_tracker  # noqa: PLC0415
+
+    from joblib import Parallel, delayed  # noqa: PLC0415
+
+    if os.name == "posix":
+        resource_tracker.ensure_running()  # it lets signals through when it has started
+    with held_back():  # so that no signal breaks into how the processes start, which it may reach, too
+        results = Parallel(batch_size=1, return_as="generator_unordered")(
+            delayed(run_job)(job) for job in work
+        )
+    with closing(results):
+        yield from results
 
 
 @contextmanager

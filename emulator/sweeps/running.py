@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from emulator.errors import SweepError
+from emulator.errors import SweepBrokenError, SweepError
 from emulator.recording import ScenarioSource, as_scenario
 from emulator.sweeps.axes import absolute_text
-from emulator.sweeps.backends import BACKENDS, Backend, processes, run_jobs
+from emulator.sweeps.backends import BACKENDS, Backend, JobsLostError, processes, run_jobs
 from emulator.sweeps.files import SCENARIO, Directory, read_grid
 from emulator.sweeps.grid import Grid, make_grid
 from emulator.sweeps.jobs import Row, make_jobs
@@ -54,8 +54,9 @@ def sweep(
     `folder`, the working directory unless given. A run or a point that fails is a row with its error.
 
     Raises ScenarioError if nothing can be run; SweepError if `out` cannot be used or the cluster not be
-    reached; MissingExtraError without the package of the backend; on Ctrl-C SweepInterrupted, a
-    KeyboardInterrupt, with the table so far, which `out` keeps.
+    reached; SweepBrokenError if a process was killed or had too little memory; MissingExtraError without the
+    package of the backend; on Ctrl-C SweepInterrupted, a KeyboardInterrupt, with the table so far, which
+    `out` keeps.
     """
     grid = make_grid(as_scenario(scenario), vary, seeds, folder=folder)
     directory = None if out is None else Directory(out, grid)
@@ -103,7 +104,7 @@ def _run(
             directory.add(new)
         tell(len(rows), grid.runs)
 
-    interrupt: KeyboardInterrupt | None = None
+    stopped: KeyboardInterrupt | JobsLostError | None = None
     try:
         wanted = []
         for number, point in enumerate(grid.points):
@@ -120,14 +121,24 @@ def _run(
                 for job, outcomes in results:
                     pairs = zip(job.seeds, outcomes, strict=True)
                     keep([grid.row(job.point, seed, outcome) for seed, outcome in pairs])
-    except KeyboardInterrupt as error:
-        interrupt = error
-    done = Sweep(grid, [rows[run] for run in sorted(rows)], interrupt is not None)
+    except (KeyboardInterrupt, JobsLostError) as error:
+        stopped = error
+    done = Sweep(grid, [rows[run] for run in sorted(rows)], stopped is not None)
     if directory is not None:
         directory.close(done)
-    if interrupt is not None:
-        raise SweepInterrupted(done) from interrupt
+    if isinstance(stopped, JobsLostError):
+        raise SweepBrokenError(str(stopped), len(rows), grid.runs, _go_on(directory)) from stopped
+    if stopped is not None:
+        raise SweepInterrupted(done) from stopped
     return done
+
+
+def _go_on(directory: Directory | None) -> str:
+    """How to go on with a sweep that lost a process."""
+    fewer = "with fewer processes (--jobs) if memory is short"
+    if directory is None:
+        return f"none is kept without --out DIR; begin again with it, {fewer}"
+    return f"are kept; go on with emulator sweep --resume {shlex.quote(str(directory.path))}, {fewer}"
 
 
 def _command(grid: Grid, out: str) -> str:

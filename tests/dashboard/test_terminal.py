@@ -24,12 +24,15 @@ STARTED = {
     "keep": "run 60",
     "quit": "run 60",
     "int": "run 60",
+    "backslash": "run 60",
     "term": "race max",
     "hup": "run 60",
     "crash": "run 60 crash",
     "end": "run max short",
     "stop": "run 60",
+    "background": "run 60",
 }
+IN_A_SHELL = ("stop", "background")
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +42,12 @@ def panes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pane]]
     panes = {}
     for name, arguments in STARTED.items():
         pid_file = Pane(tmux, name).pid_file
-        run = f"cd {ROOT}; trap : INT; sh -c 'echo $$ > {pid_file}; exec {PROGRAM} {arguments}'"
+        run = f"cd {ROOT}; trap : INT QUIT; sh -c 'echo $$ > {pid_file}; exec {PROGRAM} {arguments}'"
         shell = ["sh", "-c", f"{run}; {tmux.MODES}; exec sleep 1000"]
-        if name == "stop":
+        if name in IN_A_SHELL:
             shell = ["env", f"HISTFILE={os.devnull}", "PS1=ready> ", "bash", "--norc"]
         pane = panes[name] = tmux.start(name, shell)
-        if name == "stop":
+        if name in IN_A_SHELL:
             pane.shows("ready>")
             pane.press(f"cd {ROOT}; {PROGRAM} {arguments}", "Enter")
     yield panes
@@ -95,9 +98,10 @@ def test_quitting_ends_with_the_summary_on_the_normal_screen(panes: dict[str, Pa
     pane.shows("interrupted: True")
 
 
-def test_ctrl_c_restores_the_terminal(panes: dict[str, Pane]) -> None:
-    pane = watching(panes["int"])
-    pane.press("C-c")
+@pytest.mark.parametrize(("name", "key"), [("int", "C-c"), ("backslash", "C-\\")])
+def test_ctrl_c_and_ctrl_backslash_restore_the_terminal(panes: dict[str, Pane], name: str, key: str) -> None:
+    pane = watching(panes[name])
+    pane.press(key)
     pane.is_restored()
     pane.shows("interrupted: True")
 
@@ -137,5 +141,24 @@ def test_a_stopped_run_gives_the_terminal_back_and_takes_it_again(panes: dict[st
     pane.press("fg", "Enter")
     watching(pane)
     pane.press("q")
+    eventually(lambda: pane.state == "0 1", lambda: "the terminal is restored")
+    pane.shows("interrupted: True")
+
+
+def test_in_the_background_a_run_goes_on_unseen_and_takes_the_terminal_again_with_fg(
+    panes: dict[str, Pane],
+) -> None:
+    pane = watching(panes["background"])
+    pane.press("C-z")
+    pane.shows("Stopped")
+    pane.press("bg; clear", "Enter")
+    pane.press("jobs", "Enter")
+    pane.shows("Running")
+    pane.press("echo a key  # that is the shell's", "Enter")
+    pane.shows("\na key")
+    assert pane.state == "0 1"
+    pane.press("fg", "Enter")
+    watching(pane)
+    pane.press("C-c")
     eventually(lambda: pane.state == "0 1", lambda: "the terminal is restored")
     pane.shows("interrupted: True")

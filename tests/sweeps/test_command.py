@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -188,15 +189,20 @@ def _wait_for_rows(path: Path, rows: int) -> None:
     )
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)],
+)
 def test_a_signal_ends_a_sweep_with_the_table_so_far(
     small: str, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     out = tmp_path / "out"
     words = [*COMMAND, small, *ENDLESS, "--jobs", "2", "--out", str(out)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0
+    ) as process:
         _wait_for_rows(out / "runs.csv", 2)
-        process.send_signal(number)
+        os.killpg(process.pid, number)  # as a terminal does: its processes are sent it, too
         told, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == code
     assert "Interrupted: 2 of 4 runs are done." in told
@@ -220,6 +226,37 @@ def test_a_sweep_that_was_killed_has_kept_its_rows(small: str, tmp_path: Path) -
         kept[1]["trace_sha256"]
         == emulator.run(emulator.load_scenario(small), speed="max", seed=2).trace_sha256
     )
+
+
+def _processes_of(parent: int) -> list[int]:
+    """The processes in which a sweep's runs take place."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            stat = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(stat[1]) == parent and b"popen_loky" in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
+def test_a_process_that_is_killed_ends_a_sweep_in_a_sentence_that_says_how_to_go_on(
+    small: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    words = [*COMMAND, small, *ENDLESS, "--jobs", "2", "--quiet", "--out", str(out)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        _wait_for_rows(out / "runs.csv", 2)
+        ran = _processes_of(process.pid)
+        os.kill(ran[0], signal.SIGKILL)
+        told, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, told) == (1, "")
+    assert err == (
+        "a process of the sweep was killed, perhaps for want of memory: 2 of 4 runs were done, and are kept; "
+        f"go on with emulator sweep --resume {out}, with fewer processes (--jobs) if memory is short\n"
+    )
+    assert (out / "summary.csv").read_text().count("\n") == 3
+    assert not any(Path(f"/proc/{pid}").exists() for pid in ran)
 
 
 def test_a_process_whose_parent_is_gone_before_it_is_ready_ends_too() -> None:
@@ -249,5 +286,6 @@ def test_on_a_terminal_a_bar_tells_how_long_it_takes(small: str, tmp_path: Path)
     os.close(ours)
     assert process.returncode == 130
     assert b"left" in shown
+    assert b"\x1b[?25l" not in shown  # the cursor stays, so there is nothing to be repaired
     assert b"Interrupted: 2 of 4" in told
     assert b"\x1b" not in told

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import emulator
 from emulator.cli import main
-from emulator.errors import SweepError
-from emulator.sweeps import Sweep, SweepInterrupted, resume, sweep
+from emulator.errors import SweepBrokenError, SweepError
+from emulator.sweeps import Sweep, SweepInterrupted, backends, resume, sweep
 from emulator.sweeps.grid import make_grid
 from emulator.sweeps.jobs import Job, flat, make_jobs, run_job
 from tests.sweeps.small import small
@@ -210,6 +210,24 @@ def test_what_cannot_be_written_or_read_is_told(tmp_path: Path) -> None:
         sweep(small(), VARY, seeds=1, jobs=1, out=tmp_path / "file" / "out")
     with pytest.raises(SweepError, match="found no directory"):
         resume(tmp_path / "nowhere")
+
+
+def test_too_little_memory_in_a_process_ends_a_sweep_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_little(work: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(backends, "_as_they_end", too_little)
+    with pytest.raises(SweepBrokenError) as broken:
+        sweep(small(), VARY, seeds=1, jobs=1)
+    assert str(broken.value).startswith("a process of the sweep had too little memory: 0 of ")
+    assert "and none is kept without --out DIR; begin again with it" in str(broken.value)
+    assert str(pickle.loads(pickle.dumps(broken.value))) == str(broken.value)
+    with pytest.raises(SweepBrokenError, match="are kept; go on with emulator sweep --resume"):
+        sweep(small(), VARY, seeds=1, jobs=1, out=tmp_path / "out")
+    monkeypatch.undo()
+    assert len(resume(tmp_path / "out", jobs=1).rows) == broken.value.runs
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
