@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from emulator.text import clean
 
@@ -17,11 +17,22 @@ LONGEST = 1000
 class EmulatorError(Exception):
     """Something the user can act on went wrong; the message says what, where, and what to do.
 
-    Whatever was put into it, the message is one printable line.
+    Whatever was put into it, the message is one printable line. Every kind can be copied and pickled, as
+    between processes, with its message and all that it carries.
     """
 
     def __str__(self) -> str:
         return clean(super().__str__(), LONGEST)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What Python does by itself calls the class with the finished message, where most take its parts.
+        return EmulatorError._restored, (type(self), self.args), self.__dict__
+
+    @staticmethod
+    def _restored(kind: "type[EmulatorError]", args: tuple[Any, ...]) -> "EmulatorError":
+        error = kind.__new__(kind)
+        super(EmulatorError, error).__init__(*args)
+        return error
 
 
 @dataclass(frozen=True)
@@ -117,13 +128,27 @@ class DeadlockError(RunError):
 
 
 class LearnerError(RunError):
-    """A learner raised something, or gave figures that are none: `t` is when, in emulated seconds."""
+    """A learner raised something, or returned no usable figures: `t` is when, in emulated seconds."""
 
     def __init__(self, t: float, told: str) -> None:
         self.t = t
         super().__init__(
             f"the learner failed at {t:g} s: {told}; an update returns LearningFigures of finite numbers, "
             "for which the learning_rate may have to be smaller"
+        )
+
+
+class OutOfRangeError(RunError):
+    """Speeds or factors have multiplied beyond what can be computed with, at `t`, in emulated seconds.
+
+    `what` came to `found`, where `low` to `high` is allowed.
+    """
+
+    def __init__(self, t: float, what: str, found: float, low: float, high: float) -> None:
+        self.t, self.what, self.found, self.low, self.high = t, what, found, low, high
+        super().__init__(
+            f"{what} comes to {found:g} at {t:g} s, beyond what can be computed with ({low:g} to {high:g}); "
+            "have fewer or milder slow and straggler entries at once, or a rollout.speed that varies less"
         )
 
 

@@ -63,6 +63,13 @@ class Run:
     interrupted: bool = False
     recall: Callable[[], Sequence[Event]] | None = field(default=None, repr=False, compare=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # For another process: what hash and events come from cannot leave this one, so they go themselves.
+        state = {**self.__dict__, "hash_trace": partial(str, self.trace_sha256)}
+        if self.recall is not None:
+            state["recall"] = partial(list, self.events)
+        return state
+
     @cached_property
     def trace_sha256(self) -> str:
         """SHA-256 of the trace, in hex; computed when it is first asked for."""

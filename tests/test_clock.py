@@ -223,6 +223,8 @@ def test_a_due_time_that_is_not_a_number_is_refused(speed: Speed) -> None:
             loop.call_at(math.nan, print)
         with pytest.raises(ValueError, match="due at nan"):
             loop.call_later(math.nan, print)
+        with pytest.raises(ValueError, match="due at nan"):
+            Alarm(loop).set(math.nan)
         run_until(loop, 1.0)
         assert loop.time() == 1.0
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from emulator.scenario.distributions import Constant, Trace, Uniform
+from emulator.scenario.distributions import Constant, Distribution, Mixture, Trace, Uniform
 from emulator.scenario.strategies import Asynchronous, Synchronous
 from emulator.scenario.timeline import AddWorkers, Event
-from emulator.scenario.values import MAX_WORKERS, plain
+from emulator.scenario.values import LEAST_FACTOR, MAX_WORKERS, plain
 
 if TYPE_CHECKING:
     from emulator.scenario.models import Scenario
@@ -97,16 +97,25 @@ def _queue(scenario: "Scenario") -> Iterator[Violation]:
 
 
 def _speed(scenario: "Scenario") -> Iterator[Violation]:
-    speed = scenario.rollout.speed
-    stuck = (
-        (isinstance(speed, Constant) and not speed.value)
-        or (isinstance(speed, Uniform) and not speed.high)
-        or (isinstance(speed, Trace) and not speed.values.all())
-    )
-    if stuck:
-        yield Violation(
-            ("rollout", "speed"), "a speed of 0", "speeds above 0: a worker without speed never finishes"
-        )
+    slowest = _slowest(scenario.rollout.speed)
+    if slowest < LEAST_FACTOR:
+        least = "above 0" if not slowest else f"from {LEAST_FACTOR:g} on"
+        allowed = f"speeds {least}: a worker without speed never finishes"
+        yield Violation(("rollout", "speed"), f"a speed of {plain(slowest)}", allowed)
+
+
+def _slowest(speed: Distribution) -> float:
+    """The least speed that is drawn sooner or later, as far as that can be seen; 1 of continuous ones."""
+    match speed:
+        case Constant():
+            return speed.value
+        case Uniform():
+            return speed.high
+        case Trace():
+            return float(speed.values.min())
+        case Mixture():
+            return min(_slowest(part.distribution) for part in speed.components)
+    return 1.0
 
 
 def _synchronous(scenario: "Scenario", strategy: Synchronous) -> Iterator[Violation]:
@@ -172,6 +181,9 @@ def _timeline(scenario: "Scenario") -> Iterator[Violation]:
         if event.at > scenario.duration:
             allowed = f"from 0 to the duration, {plain(scenario.duration)} s"
             yield Violation((*where, "at"), f"{plain(event.at)} s", allowed, (("duration",),))
+        if event.slow is not None and event.slow.factor < LEAST_FACTOR:
+            allowed = f"a factor from {LEAST_FACTOR:g} on"
+            yield Violation((*where, "slow", "factor"), plain(event.slow.factor), allowed)
         for key, number, named in _workers_named(event):
             if number >= workers:
                 found = f"worker {number}" if named else f"{number + 1} workers"

@@ -33,6 +33,9 @@ MAX_SECONDS = 1e9
 MAX_WORKERS = 1_000_000
 """The most workers a scenario may have, those that join later included."""
 
+LEAST_FACTOR, MOST_FACTOR = 1e-40, 1e40
+"""The range of a worker's speed, slow-downs included, and of what an episode's duration is multiplied by."""
+
 _AMOUNT = r"[0-9]+(?:\.[0-9]+)?"
 DURATION_PATTERN = rf"^(?=.)({_AMOUNT}d)? ?({_AMOUNT}h)? ?({_AMOUNT}m)? ?({_AMOUNT}s)?(?<! )$"
 """What a duration text looks like, in the dialect that Python and JSON Schema share."""

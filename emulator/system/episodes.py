@@ -236,9 +236,10 @@ class Source:
         """The oldest group that has members yet to start and is not held back, if there is one."""
         return next((number for number in self._open if number not in held_back), None)
 
-    def multiply_duration(self, number: int, factor: float) -> None:
-        """Make an episode that has not started take `factor` times as long."""
-        self._factors[number] = self._factors.get(number, 1.0) * factor
+    def multiply_duration(self, number: int, factor: float) -> float:
+        """Make an episode that has not started take `factor` times as long; returns how many times in all."""
+        self._factors[number] = whole = self._factors.get(number, 1.0) * factor
+        return whole
 
     def start_alone(self, version: int) -> LoneEpisode:
         """The next episode, where episodes have no groups."""

@@ -11,11 +11,12 @@ from contextvars import copy_context
 
 from emulator import events as ev
 from emulator.clock import EmulatedLoop, Phase
-from emulator.errors import DeadlockError, EndlessInstantError
+from emulator.errors import DeadlockError, EndlessInstantError, OutOfRangeError, RunError
 from emulator.journal import Journal
 from emulator.learner import Learner
 from emulator.randomness import Draws, Streams
 from emulator.scenario import Scenario
+from emulator.scenario.values import LEAST_FACTOR, MOST_FACTOR
 from emulator.system.book import Book
 from emulator.system.deadlock import explain
 from emulator.system.episodes import Source
@@ -30,8 +31,12 @@ from emulator.system.trainer import Trainer
 from emulator.system.workforce import Workforce
 
 EVENTS_PER_INSTANT = 10_000
-EVENTS_PER_INSTANT_AND_SIZE = 100
-"""An instant with more events than the first plus this many for each worker and batch place never ends."""
+EVENTS_PER_INSTANT_AND_SIZE = 20
+"""An instant with more events than the first plus this many for each worker and batch place never ends.
+
+Few enough that the episodes of such an instant, which all lie in the queue, take little more memory than the
+workers do. What an injection brings about at its instant is counted by itself, since injections have an end.
+"""
 
 NO_TIME = 1e-6
 """Seconds that count as one instant here: durations of almost nothing come to no end either."""
@@ -81,9 +86,6 @@ class Lane:
         self._check_requested = False
         self._instant = 0.0
         self._events_before_instant = 0
-        self._most_events_at_instant = EVENTS_PER_INSTANT + EVENTS_PER_INSTANT_AND_SIZE * (
-            rollout.workers + trainer.batch_size
-        )
 
     @property
     def now(self) -> float:
@@ -141,7 +143,11 @@ class Lane:
         self._tasks.append(task)
 
     def _task_done(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled():
+            if not self.timers.ended:
+                # A learner can do that to the task that it is called in.
+                self._fail(RunError(f"one of the lane's tasks was cancelled from outside at {self.now:g} s"))
+        elif (error := task.exception()) is not None:
             self._fail(error)
 
     def emit(self, event: ev.Event) -> None:
@@ -154,15 +160,34 @@ class Lane:
         self.journal.write(event)
         self._events_before_instant += 1
 
+    def in_range(self, value: float, what: str) -> float:
+        """A speed or a factor, `what` it is of; the lane fails if it is beyond what can be computed with.
+
+        Every due time is made of a duration, times a factor, over a speed. Durations as drawn are finite: a
+        Pareto of the heaviest tail has the longest, some 1e202 s. With the rest in range, so are due times.
+        """
+        if LEAST_FACTOR <= value <= MOST_FACTOR:
+            return value
+        self._fail(OutOfRangeError(self.now, what, value, LEAST_FACTOR, MOST_FACTOR))
+        return min(max(value, LEAST_FACTOR), MOST_FACTOR)  # for the rest of the instant
+
     def watch_instant(self, event: ev.Event) -> None:
         """See to it that time passes; `event` is what has just been let out."""
         written = len(self.journal)
         if event.t > self._instant + NO_TIME:
             self._instant = event.t
             self._events_before_instant = written
-        elif written - self._events_before_instant > self._most_events_at_instant:
-            self._fail(EndlessInstantError(event.t, self._most_events_at_instant, ev.encode(event)))
+        elif written - self._events_before_instant > (most := self._most_events_at_instant()):
+            self._fail(EndlessInstantError(event.t, most, ev.encode(event)))
         self.journal.pass_on_if_long()
+
+    def _most_events_at_instant(self) -> int:
+        size = self.workforce.next_number + self.scenario.trainer.batch_size
+        return EVENTS_PER_INSTANT + EVENTS_PER_INSTANT_AND_SIZE * size
+
+    def count_anew(self) -> None:
+        """Let what has happened at this instant so far have no part in its limit."""
+        self._events_before_instant = len(self.journal)
 
     def _expect_deadlock(self) -> None:
         """Nothing is pending; see when the instant has settled whether that is still so."""

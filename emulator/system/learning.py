@@ -3,7 +3,6 @@
 Lanes without a learner use none of it, and pay nothing for it.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -15,12 +14,33 @@ from emulator import events as ev
 from emulator.errors import LearnerError
 from emulator.learner import Learner, LearningFigures, Rank, Trajectory, TrajectoryGroup
 from emulator.system.episodes import AnyGroup, Episode, Group, GroupedEpisode, LoneEpisode, Source
+from emulator.text import clean
 
 if TYPE_CHECKING:
     from emulator.system.lane import Lane
 
 _EPISODES_A_VERSION = 1024
 """For so many episodes that wait, old versions are kept a publication longer, to save looking."""
+
+
+_LARGEST = 1e290
+"""The largest figure of an update; of larger ones, sums over the updates would overflow."""
+
+
+def _plain(told: object) -> list[float]:
+    """The figures of an update; TypeError or ValueError if they are none."""
+    if not isinstance(told, tuple | list):
+        raise TypeError(f"a {type(told).__name__} was returned")
+    return [float(figure) for figure in LearningFigures(*told)]
+
+
+def _words(error: BaseException) -> str:
+    """An error's kind and message, whatever it makes of being asked for it."""
+    try:
+        message = str(error)
+    except Exception:
+        message = ""
+    return clean(f"{type(error).__name__}: {message}" if message else type(error).__name__, 200)
 
 
 class _Portioned(Episode):
@@ -115,19 +135,24 @@ class Learning:
         """The update on that batch is computed; LearnerError for figures that are no finite numbers."""
         batch, self._batch = self._batch, []
         with self._blamed(f"update {update}"):
-            figures = [float(figure) for figure in LearningFigures(*self._learner.update(batch))]
-        if not all(map(math.isfinite, figures)):
+            figures = _plain(self._learner.update(batch))
+        if not all(abs(figure) <= _LARGEST for figure in figures):
             told = ", ".join(f"{n} {f!r}" for n, f in zip(LearningFigures._fields, figures, strict=True))
-            raise LearnerError(self._lane.now, f"update {update} came to {told}, which must all be finite")
+            must = f"which must all be finite, and {_LARGEST:g} at most"
+            raise LearnerError(self._lane.now, f"update {update} came to {told}, {must}")
         self._lane.emit_uncounted(ev.Learn(self._lane.now, update, *figures))
 
     @contextmanager
     def _blamed(self, what: str) -> Iterator[None]:
-        """Whatever a learner raises ends its lane, and no other."""
+        """Whatever a learner raises ends its lane, and no other; but what ends the program does."""
         try:
             yield
-        except Exception as error:
-            raise LearnerError(self._lane.now, f"{what} raised {type(error).__name__}: {error}") from error
+        except (KeyboardInterrupt, SystemExit):
+            # The program is to end, which is no fault of the learner.
+            raise
+        except BaseException as error:
+            # Of asyncio's CancelledError too, which here is the learner's own: nothing is awaited.
+            raise LearnerError(self._lane.now, f"{what} raised {_words(error)}") from error
 
     def publish(self, version: int) -> None:
         """A version is published; those that no episode has any part of are forgotten, sooner or later."""

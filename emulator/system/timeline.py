@@ -44,6 +44,7 @@ class Timeline:
             self._lane.loop.call_when_settled(Phase.TIMELINE, self._apply, entry)
 
     def _apply(self, entry: entries.Event) -> None:
+        self._lane.count_anew()
         match entry.action:
             case entries.Straggler() as action:
                 self._straggle(action)
@@ -91,16 +92,23 @@ class Timeline:
             number = worker.episode.number
         assert number is not None
         self._tell("straggler", episode=number, factor=action.factor)
+        lane.in_range(self._multiply_duration(number, action.factor), f"the factor of episode {number}")
+
+    def _multiply_duration(self, number: int, factor: float) -> float:
+        """Make an episode take `factor` times as long, wherever it is; returns how many times in all."""
+        lane = self._lane
         if number >= lane.book.source.next_number:
-            lane.book.source.multiply_duration(number, action.factor)
-            return
+            return lane.book.source.multiply_duration(number, factor)
         for worker in lane.workforce.workers.values():
-            if worker.episode is not None and worker.episode.number == number:
-                worker.multiply_duration(action.factor)
+            if (episode := worker.episode) is not None and episode.number == number:
+                worker.multiply_duration(factor)
+                return episode.factor
         if (episode := lane.book.paused.get(number)) is not None:
-            longer = episode.multiply_duration(action.factor)
+            longer = episode.multiply_duration(factor)
             if episode.remaining is not None:
                 episode.longer += (longer,)
+            return episode.factor
+        return 1.0
 
     def _slow(self, numbers: list[int], factor: float, seconds: float) -> None:
         slowed = [self._lane.workforce.workers[number] for number in numbers]

@@ -59,11 +59,11 @@ class Alarm(clock.Alarm):
         self._pending = False
 
     def set(self, due: float) -> None:
-        """Ring at `due` and at no other time; counts as newly set."""
+        """Ring at `due` and at no other time; counts as newly set. ValueError if `due` is not a number."""
         if not self._pending:
             self._pending = True
             self._owner.pending += 1
-        if self.place:
+        if self.place or due != due:  # noqa: PLR0124  (nan, which is refused there)
             clock.Alarm.set(self, due)
             return
         # The same for one that is not set, without another call: it is the way of every episode.

@@ -249,7 +249,10 @@ class Worker:
         self._rescale(lambda seconds: seconds / factor)
 
     def _set_effective_speed(self) -> None:
-        self.effective_speed = self._speed / math.prod(self._slowdowns) if self._slowdowns else self._speed
+        speed, slowdowns = self._speed, self._slowdowns
+        if slowdowns:
+            speed /= self._lane.in_range(math.prod(slowdowns), f"the slow-down of worker {self.number}")
+        self.effective_speed = self._lane.in_range(speed, f"the speed of worker {self.number}")
 
     def _rescale(self, scale: Callable[[float], float]) -> None:
         if self.runs:

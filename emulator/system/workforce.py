@@ -22,7 +22,8 @@ class Workforce:
     """The workers of one lane, by number.
 
     `waiting` are free and were told to wait, in order of arrival; `holding` have a finished episode that the
-    queue has no room for, in line. While `frozen` nobody starts; `thaw_at` is when that ends.
+    queue has no room for, in line. `next_number` is how many have ever joined. While `frozen` nobody starts;
+    `thaw_at` is when that ends.
     """
 
     def __init__(self, lane: "Lane", streams: Streams) -> None:
@@ -34,7 +35,7 @@ class Workforce:
         self._lane = lane
         self._streams = streams
         self._speeds = Draws(lane.scenario.rollout.speed.sampler(streams.worker_speeds))
-        self._next_number = 0
+        self.next_number = 0
         self.finished: Callable[[Worker], None] = lane.book.finish_and_start if lane.plain else self._finished
         """A worker's episode is finished: it is handed over, and the worker is free, as are others by it."""
         self._limited = lane.scenario.rollout.queue_capacity is not None
@@ -151,8 +152,8 @@ class Workforce:
     def add(self) -> Worker:
         """A worker joins, with the next number."""
         environment = self._lane.environment
-        number = self._next_number
-        self._next_number += 1
+        number = self.next_number
+        self.next_number += 1
         attempts = None if environment is None else Attempts(environment, self._streams, number)
         worker = Worker(self._lane, number, self._speeds.next(), attempts)
         self.workers[number] = worker

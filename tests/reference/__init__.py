@@ -107,7 +107,7 @@ def run(
 def settle(system: System, entries: list[dict[str, Any]]) -> None:
     """Let everything happen that happens now."""
     agenda, now = system.agenda, system.now
-    bound = 10_000 + 100 * (len(system.workers) + system.settings.batch)
+    bound = 10_000 + 20 * (len(system.workers) + system.settings.batch)
     fired = 0
     while True:
         due = agenda.next_due()

@@ -1,8 +1,10 @@
 """A learner in a lane: what it is told, and that nothing else comes of it."""
 
+import asyncio
 import math
 from collections.abc import Callable, Collection, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,17 @@ class Listening(Learner):
     def retire(self, needed: Collection[int]) -> None:
         self.versions = {version for version in self.versions if version in needed}
         assert max(needed) in self.versions
+
+
+class Mute(Exception):  # noqa: N818
+    """Fails when it is asked for its message."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no message")
+
+
+def raised(kind: type[BaseException], *args: Any) -> Any:
+    raise kind(*args)
 
 
 def ran(scenario: Scenario, learner: LearnerFactory | None = None) -> tuple[emulator.Run, list[ev.Event]]:
@@ -201,6 +214,20 @@ def test_an_episode_that_hangs_keeps_its_own_version_and_no_later_one() -> None:
         (lambda: (0.5, 0.5), "TypeError"),
         (lambda: LearningFigures(*[math.nan] * 8), "reward nan"),
         (lambda: LearningFigures(*["much"] * 8), "ValueError: could not convert string to float: 'much'"),
+        (lambda: LearningFigures(*[1e300] * 8), "reward 1e+300"),
+        (lambda: "12345678", "TypeError: a str was returned"),
+        (lambda: iter([0.5] * 8), "TypeError: a list_iterator was returned"),
+        (lambda: dict.fromkeys(range(8)), "TypeError: a dict was returned"),
+        (lambda: [10**400] * 8, "OverflowError"),
+        (lambda: [[]] * 8, "TypeError"),
+        (lambda: raised(asyncio.CancelledError), "update 0 raised CancelledError;"),
+        (lambda: raised(asyncio.CancelledError, "gone"), "update 0 raised CancelledError: gone"),
+        (lambda: raised(GeneratorExit), "update 0 raised GeneratorExit"),
+        (lambda: raised(asyncio.TimeoutError), "update 0 raised TimeoutError"),
+        (lambda: raised(BaseExceptionGroup, "both", [KeyError("a")]), "ExceptionGroup: both"),
+        (lambda: raised(Mute), "update 0 raised Mute;"),
+        (lambda: raised(LookupError, "a\x1b[2J\nb"), r"LookupError: a\x1b[2J\nb"),
+        (lambda: raised(LookupError, "long" * 1000), "longlo…; an update"),
     ],
 )
 def test_what_a_learner_does_wrong_ends_its_lane_with_a_sentence_and_no_other(
@@ -219,6 +246,38 @@ def test_what_a_learner_does_wrong_ends_its_lane_with_a_sentence_and_no_other(
     assert str(ended.error).startswith("the learner failed at ")
     assert "update 0" in str(ended.error)
     assert said in str(ended.error)
+
+
+@pytest.mark.parametrize("method", ["publish", "retire"])
+def test_a_learner_that_says_it_is_cancelled_ends_its_lane_with_a_sentence(method: str) -> None:
+    learner = Listening()
+    setattr(learner, method, lambda _: raised(asyncio.CancelledError))
+    with pytest.raises(LearnerError, match=r"version 1 raised CancelledError"):
+        emulator.run(base(), speed="max", learner=lambda *_: learner)
+
+
+def test_a_learner_that_cancels_the_task_it_is_called_in_ends_its_lane_with_a_sentence() -> None:
+    class Cancelling(Listening):
+        def update(self, batch: Sequence[TrajectoryGroup]) -> LearningFigures:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            return super().update(batch)
+
+    with pytest.raises(RunError, match="tasks was cancelled from outside at ") as caught:
+        emulator.run(base(), speed="max", learner=lambda *_: Cancelling())
+    assert caught.value.run is not None
+    assert caught.value.run.result["updates"] <= 2
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_program_is_no_fault_of_a_learner(ending: type[BaseException], tmp_path: Path) -> None:
+    learner = Listening()
+    setattr(learner, "update", lambda _: raised(ending, 3))  # noqa: B010  (it is a method)
+    recording = tmp_path / "cut.jsonl"
+    with pytest.raises(ending, match="3"):
+        emulator.run(base(), speed="max", learner=lambda *_: learner, record=recording)
+    assert emulator.read_recording(recording).lanes[0].events
 
 
 def test_old_versions_stay_while_a_long_queue_needs_them() -> None:

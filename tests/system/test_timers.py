@@ -1,6 +1,7 @@
 """Timers that can be moved and called off, and the count of what is pending."""
 
 import asyncio
+import math
 from collections.abc import Coroutine
 
 import pytest
@@ -86,6 +87,21 @@ def test_an_alarm_that_is_moved_rings_only_at_its_last_time(moved_to: float, exp
 
     bench.run(main())
     assert bench.log == [(expected, "rang")]
+
+
+@pytest.mark.parametrize("is_set", [False, True])
+def test_an_alarm_that_is_due_at_no_number_is_refused(is_set: bool) -> None:
+    bench = Bench()
+
+    async def main() -> None:
+        alarm = Alarm(bench.timers)
+        if is_set:
+            alarm.set(5)
+        with pytest.raises(ValueError, match="an alarm is due at nan"):
+            alarm.set(math.nan)
+        assert alarm.is_set is is_set
+
+    bench.run(main())
 
 
 def test_an_alarm_counts_once_however_often_it_is_moved() -> None:
