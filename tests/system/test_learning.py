@@ -14,7 +14,7 @@ from numpy.random import SeedSequence, default_rng
 
 import emulator
 from emulator import events as ev
-from emulator.errors import LearnerError, RunError
+from emulator.errors import EndlessInstantError, LearnerError, RunError
 from emulator.learner import Learner, LearnerFactory, LearningFigures, TrajectoryGroup
 from emulator.metrics import Figures
 from emulator.scenario import Scenario
@@ -92,6 +92,8 @@ def test_a_learner_changes_nothing_but_that_its_events_are_there(scenario: Scena
     lessons = run.result["learning"]
     assert {**without.result, "learning": lessons} == run.result
     updated = [(e.t, e.update) for e in events if type(e) is ev.Updated]
+    if isinstance(run.error, EndlessInstantError) and type(events[-1]) is ev.Updated:
+        updated.pop()  # with it the lane has ended
     assert [(e.t, e.update) for e in with_lessons if type(e) is ev.Learn] == updated
     assert lessons["updates"] == len(updated)
 
