@@ -3,7 +3,7 @@
 import copy
 import inspect
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -16,14 +16,7 @@ from emulator.scenario import Scenario
 PROBLEM = Problem(
     "a.yaml", 3, 7, "rollout.workers", "0", "a whole number from 1 to 1000000", "did you mean 10?"
 )
-VALUES = {
-    "t": 12.5,
-    "limit": 10_160,
-    "problems": [PROBLEM, PROBLEM],
-    "found": 1e42,
-    "low": 1e-40,
-    "high": 1e40,
-}
+VALUES = {float: 12.5, int: 10_160, str: "some text", Sequence[Problem]: (PROBLEM, PROBLEM)}
 
 KINDS = [
     kind
@@ -42,8 +35,8 @@ def made(kind: type[EmulatorError]) -> EmulatorError:
     """One of a kind, from what its constructor asks for; a plain one takes its message."""
     if not inspect.isfunction(kind.__init__):
         return kind("a message")
-    _, *asked = inspect.signature(kind.__init__).parameters
-    return kind(*(VALUES.get(name, f"some {name}") for name in asked))
+    _, *asked = inspect.signature(kind.__init__).parameters.values()
+    return kind(*(VALUES[parameter.annotation] for parameter in asked))
 
 
 @pytest.mark.parametrize("trip", ROUND_TRIPS)
