@@ -4,7 +4,7 @@ Whatever comes from a file, an option or an exception goes through here before a
 those of `rich.cells`, so that what rich lays out and what is drawn by hand agree.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, split_graphemes
 
@@ -12,6 +12,10 @@ LIMIT = 60
 """The most characters that a message shows of one value."""
 
 _ELLIPSIS = "…"
+_FLAGS = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
+_ASCII = str.maketrans(
+    {"…": "...", "·": "-", "σ": "sigma", "η": "eta", "−": "-", "–": "-", "±": "+-", "×": "x"}  # noqa: RUF001
+)
 
 
 def clean(value: object, limit: int = LIMIT) -> str:
@@ -42,6 +46,19 @@ def without_controls(text: str) -> str:
     return "".join(letter if letter in "\n\t" else _printable(letter) for letter in text)
 
 
+def encodable(text: str, encoding: str | None) -> str:
+    r"""A text as it can be written in an encoding; None is UTF-8.
+
+    If that has not all its characters, our own signs are written in ASCII, and others as ``\u6771``.
+    """
+    encoding = encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+    return text
+
+
 def width(text: str) -> int:
     """How many cells of a terminal a text takes, which has one line."""
     return cell_len(text)
@@ -49,18 +66,64 @@ def width(text: str) -> int:
 
 def clusters(text: str) -> Iterator[tuple[str, int]]:
     """What a terminal draws as one: each character with all that combines with it, and its width in cells."""
-    for start, end, cells in split_graphemes(text)[0]:
-        yield text[start:end], cells
+    flag = ""
+    for start, end, size in split_graphemes(text)[0]:
+        cluster = text[start:end]
+        if flag:
+            both = cluster in _FLAGS
+            yield (flag + cluster, 2) if both else (flag, 1)
+            flag = ""
+            if both:
+                continue
+        if cluster in _FLAGS:
+            flag = cluster  # two letters are a flag
+        else:
+            yield cluster, size
+    if flag:
+        yield flag, 1
 
 
-def cut(text: str, cells: int, end: str = "") -> str:
+def cells(text: str) -> list[str]:
+    """A text cell by cell: what is drawn in each, nothing in the second cell of a wide character."""
+    if text.isascii():
+        return list(text)
+    found: list[str] = []
+    for cluster, size in clusters(text):
+        if size:
+            found += [cluster, *[""] * (size - 1)]
+        elif found:  # it combines with what is before it, over its second cell if it has one
+            found[-1 if found[-1] else -2] += cluster
+    return found
+
+
+def overlay(row: list[str], x: int, drawn: Sequence[str]) -> None:
+    """Put cells, as of `cells`, into a row from column `x` on; what lies outside it is cut off.
+
+    The other half of a wide character that is cut becomes blank.
+    """
+    first, last = max(0, -x), len(drawn) - max(0, x + len(drawn) - len(row))
+    if first >= last:
+        return
+    start, end = x + first, x + last
+    if not row[start] and start:
+        row[start - 1] = " "
+    if end < len(row) and not row[end]:
+        row[end] = " "
+    row[start:end] = drawn[first:last]
+    if not row[start]:
+        row[start] = " "
+    if last < len(drawn) and not drawn[last]:
+        row[end - 1] = " "
+
+
+def cut(text: str, room: int, end: str = "") -> str:
     """As much of a text as fits into so many cells; `end` stands where something was cut off.
 
     Of a wide character that fits by half only, nothing is left.
     """
-    if width(text) <= cells:
+    if width(text) <= room:
         return text
-    room = cells - width(end)
+    room -= width(end)
     if room < 0:
         return ""
     kept = []
@@ -72,9 +135,9 @@ def cut(text: str, cells: int, end: str = "") -> str:
     return "".join(kept) + end
 
 
-def pad(text: str, cells: int, *, right: bool = False) -> str:
+def pad(text: str, room: int, *, right: bool = False) -> str:
     """A text with blanks behind it, or before it if it goes to the `right`, to take so many cells."""
-    blanks = " " * (cells - width(text))
+    blanks = " " * (room - width(text))
     return blanks + text if right else text + blanks
 
 

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 
-from emulator.dashboard.theme import DARK, UNICODE, Glyphs, Role, Theme, styles
+from emulator.dashboard.theme import ASCII, DARK, UNICODE, Glyphs, Role, Theme, styles
+from emulator.text import cells, clean, cut, encodable, overlay
+from emulator.text import width as width_of
 
 Row = tuple[tuple[str, ...], bytes]
 """The characters of a row and their roles; an empty character lies under a wide one."""
@@ -40,23 +41,28 @@ class Canvas:
 
     def put(self, x: int, y: int, text: str, role: Role = Role.TEXT) -> int:
         """Write `text` from column `x` of row `y` on; returns the column after it."""
-        return self.cells(x, y, text, bytes([role]) * len(text))
+        text = self.said(text)
+        return self.cells(x, y, text if text.isascii() else cells(text), role)
 
-    def cells(self, x: int, y: int, text: str, roles: bytes) -> int:
-        """Write `text` with a role for each of its characters; returns the column after it."""
-        characters: Sequence[str] = text
-        if not text.isascii() and cell_len(text) != len(text):
-            characters, roles = _widened(text, roles)
-        end = x + len(characters)
+    def cells(self, x: int, y: int, drawn: Sequence[str], roles: bytes | Role) -> int:
+        """Write what is in each cell, with a role for each or one for all; returns the column after it."""
+        end = x + len(drawn)
         if 0 <= y < self.height and x < self.width and end > 0:
-            first, last = max(0, -x), len(characters) - max(0, end - self.width)
-            self._characters[y][x + first : x + last] = characters[first:last]
-            self._roles[y][x + first : x + last] = roles[first:last]
+            overlay(self._characters[y], x, drawn)
+            first, last = max(0, x), min(end, self.width)
+            some = bytes([roles]) * (last - first) if isinstance(roles, Role) else roles[first - x : last - x]
+            self._roles[y][first:last] = some
         return end
+
+    def said(self, text: str) -> str:
+        """The text as it can be drawn: on one line, and of ASCII where the glyphs are."""
+        if not text.isprintable():
+            text = clean(text, len(text))
+        return encodable(text, "ascii") if self.glyphs is ASCII else text
 
     def right(self, end: int, y: int, text: str, role: Role = Role.TEXT) -> int:
         """Write `text` so that it ends before column `end`; returns its first column."""
-        x = end - cell_len(text)
+        x = end - width_of(self.said(text))
         self.put(x, y, text, role)
         return x
 
@@ -70,7 +76,7 @@ class Canvas:
         ):
             self.put(x, row, left + across * (width - 2) + right, Role.REST)
             if text:
-                self.put(x + 1, row, f" {fitting(text, width - 4)} ", Role.DIM)
+                self.put(x + 1, row, f" {fitting(self.said(text), width - 4)} ", Role.DIM)
         for row in range(y + 1, y + height - 1):
             self.put(x, row, down, Role.REST)
             self.put(x + width - 1, row, down, Role.REST)
@@ -93,10 +99,10 @@ class Canvas:
 
 def fitting(text: str, width: int) -> str:
     """As many of the parts of a text, which two blanks set apart, as fit."""
-    while cell_len(text) > width:
+    while width_of(text) > width:
         shorter, _, _ = text.rpartition("  ")
         if not shorter:
-            return set_cell_size(text, max(width, 0)).rstrip()
+            return cut(text, max(width, 0)).rstrip()
         text = shorter
     return text
 
@@ -111,29 +117,32 @@ class Frame:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         looks = styles(self.theme, None if console.no_color else "truecolor")
         for row in self.canvas.rows():
-            for text, role in runs(row):
-                yield Segment(text, looks[role])
+            for _, characters, role in runs(row):
+                yield Segment("".join(characters), looks[role])
             yield Segment.line()
 
 
-def runs(row: Row) -> Iterator[tuple[str, int]]:
-    """The stretches of one role in a row, from the left."""
+def runs(row: Row) -> Iterator[tuple[int, Sequence[str], int]]:
+    """The stretches of one role in a row, from the left: column, characters, role."""
     characters, roles = row
     start = 0
     for role, stretch in groupby(roles):
         end = start + len(list(stretch))
-        yield "".join(characters[start:end]), role
+        yield start, characters[start:end], role
         start = end
 
 
-def _widened(text: str, roles: bytes) -> tuple[list[str], bytes]:
-    characters: list[str] = []
-    widened = bytearray()
-    for character, role in zip(text, roles, strict=True):
-        width = cell_len(character)
-        if width == 0 and characters:
-            characters[-1] += character
-        elif width:
-            characters += [character, *[""] * (width - 1)]
-            widened += bytes([role]) * width
-    return characters, bytes(widened)
+def written(characters: Sequence[str], x: int) -> str:
+    """Characters from column `x` on as a terminal is to be sent them.
+
+    Terminals disagree on how wide it is what several code points make up, so behind such the column is said.
+    """
+    text = "".join(characters)
+    if text.isascii() or len(text) + characters.count("") == len(characters):
+        return text
+    pieces = []
+    for at, character in enumerate(characters, x + 1):
+        pieces.append(character)
+        if len(character) > 1:
+            pieces.append(f"\x1b[{at + width_of(character)}G")
+    return "".join(pieces)

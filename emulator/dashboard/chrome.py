@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from rich.cells import cell_len
-
 from emulator.dashboard import text
 from emulator.dashboard.canvas import Area, Canvas, fitting
 from emulator.dashboard.log import Entry
 from emulator.dashboard.state import ClockReading, LaneState, Looking
 from emulator.dashboard.theme import Role
+from emulator.text import pad, width
 
 _SLOW = 0.95  # of the asked speed
 _BIASED = 0.9
@@ -79,7 +78,8 @@ def head(canvas: Canvas, title: str, what: str, clock: ClockReading, duration: f
         left = canvas.right(left, 0, achieved, role)
         left = canvas.right(left, 0, f"{canvas.glyphs.play} {text.speed(clock.asked)}", Role.STRONG)
     room = left - 2 - (x + 1)
-    if cell_len(what.partition("  ")[0]) <= room:
+    what = canvas.said(what)
+    if width(what.partition("  ")[0]) <= room:
         canvas.put(x + 1, 0, fitting(what, room))
 
 
@@ -114,7 +114,7 @@ def foot(canvas: Canvas, keys: Sequence[tuple[str, str]], looking: Looking) -> N
     """The last row: what just happened to the view, or the keys."""
     y = canvas.height - 1
     if looking.notice is not None:
-        canvas.put(0, y, f" {looking.notice} ".ljust(canvas.width), Role.KEY)
+        canvas.put(0, y, pad(f" {looking.notice} ", canvas.width), Role.KEY)
         return
     if canvas.height < _KEYS_FROM:
         return
@@ -133,15 +133,15 @@ def foot(canvas: Canvas, keys: Sequence[tuple[str, str]], looking: Looking) -> N
 def help_over(canvas: Canvas, looking: Looking) -> None:
     """The keys, over whatever is there."""
     keys = REPLAY_HELP if looking.replay else HELP
-    width = min(canvas.width, 4 + 12 + max(len(what) for _, what in keys))
+    across = min(canvas.width, 4 + 12 + max(len(what) for _, what in keys))
     height = min(canvas.height, len(keys) + 4)
-    x, y = (canvas.width - width) // 2, (canvas.height - height) // 2
+    x, y = (canvas.width - across) // 2, (canvas.height - height) // 2
     for row in range(height):
-        canvas.put(x, y + row, " " * width)
-    canvas.box(Area(x, y, width, height), "keys", "paused; any key goes on")
+        canvas.put(x, y + row, " " * across)
+    canvas.box(Area(x, y, across, height), "keys", "paused; any key goes on")
     for row, (key, what) in enumerate(keys[: height - 2]):
         canvas.put(x + 2, y + 1 + row + (height > len(keys) + 2), key, Role.KEY)
-        canvas.put(x + 14, y + 1 + row + (height > len(keys) + 2), what[: width - 16])
+        canvas.put(x + 14, y + 1 + row + (height > len(keys) + 2), what[: across - 16])
 
 
 def price(lane: LaneState) -> list[tuple[str, Role]]:
@@ -174,11 +174,12 @@ def lost_work(lane: LaneState) -> list[tuple[str, Role]]:
     return words
 
 
-def put_words(canvas: Canvas, x: int, y: int, words: Iterable[tuple[str, Role]], width: int) -> int:
+def put_words(canvas: Canvas, x: int, y: int, words: Iterable[tuple[str, Role]], room: int) -> int:
     """Write stretches of text with their roles, two blanks between them, as far as they fit."""
-    first, end = x, x + width
+    first, end = x, x + room
     for word, role in words:
-        if x + len(word) > end:
-            return canvas.put(x, y, fitting(word, end - x), role) if x == first else x
+        said = canvas.said(word)
+        if x + width(said) > end:
+            return canvas.put(x, y, fitting(said, end - x), role) if x == first else x
         x = canvas.put(x, y, word, role) + 2
     return x

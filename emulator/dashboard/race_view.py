@@ -21,6 +21,8 @@ from emulator.dashboard.meters import bar, reward_text, scaled, sparkline, stale
 from emulator.dashboard.state import ClockReading, LaneState, Looking
 from emulator.dashboard.theme import ASCII, Glyphs, Role
 from emulator.dashboard.workers import draw_raster, legend
+from emulator.text import cut, pad
+from emulator.text import width as width_of
 
 KEYS = (
     ("q", "quit"),
@@ -95,7 +97,7 @@ def _whole(canvas: Canvas, lanes: Sequence[LaneState], contenders: Sequence[Lane
         title = f"{lane.name}  rows = workers, time {canvas.glyphs.play}"
         title += f"  {text.span(lane.history.scale.column)} a column"
         canvas.box(area, title, legend(lane.history, "blank idle  T trainer"))
-        canvas.put(area.x + 2, top, lane.name[: width - 4], Role.STRONG)
+        canvas.put(area.x + 2, top, cut(canvas.said(lane.name), width - 4), Role.STRONG)
         draw_raster(canvas, area.inside, lane.history)
         _meters(canvas, Area(area.x + 1, meters_top, width - 2, meters), lane)
         _reward(canvas, Area(area.x + 1, meters_top + meters, width - 2, 1), lane)
@@ -110,10 +112,11 @@ def _whole(canvas: Canvas, lanes: Sequence[LaneState], contenders: Sequence[Lane
 def _progress(canvas: Canvas, y: int, lanes: Sequence[LaneState], share: float) -> None:
     """A bar for each lane: the leader's reaches its end with the race, the others' in proportion."""
     most = max(done(lane) for lane in lanes) or 1
-    label = max(len(lane.name) for lane in lanes)
-    for row, lane in enumerate(lanes, y):
+    names = [cut(canvas.said(lane.name), canvas.width // 3) for lane in lanes]
+    label = max(map(width_of, names))
+    for row, (lane, name) in enumerate(zip(lanes, names, strict=True), y):
         leads = done(lane) == most
-        canvas.put(1, row, lane.name.ljust(label), Role.LEAD if leads else Role.TEXT)
+        canvas.put(1, row, pad(name, label), Role.LEAD if leads else Role.TEXT)
         updates = text.count(lane.figures.updates, "update").rjust(14)
         area = Area(label + 3, row, canvas.width - label - 4 - len(updates), 1)
         bar(canvas, area, done(lane) / most * share, Role.BUSY if leads else Role.RUN)
@@ -145,7 +148,7 @@ def _verdict(canvas: Canvas, x: int, y: int, lanes: Sequence[LaneState]) -> int:
     lead = (ahead(leader, others), Role.LEAD)
     costs = [("price:", Role.DIM), (leader.name, Role.STRONG), *price(leader)]
     room = canvas.width - x - 1
-    fits = len(lead[0]) + 2 + len(why[0]) <= room
+    fits = width_of(lead[0]) + 2 + width_of(why[0]) <= room
     for line in ([lead, why], costs) if fits else ([lead], [why], costs):
         put_words(canvas, x, y, line, room)
         y += 1
@@ -251,7 +254,7 @@ def _hit(canvas: Canvas, y: int, lanes: Sequence[LaneState]) -> None:
         (f"{lane.name} {_cost(lane, hit)}", Role.WARNING if _lost(lane, hit) else Role.STRONG)
         for lane, hit in zip(lanes, hits, strict=True)
     ]
-    put_words(canvas, x, y, words, width=canvas.width - x - 1)
+    put_words(canvas, x, y, words, room=canvas.width - x - 1)
 
 
 def _lost(lane: LaneState, hit: Hit | None) -> float:

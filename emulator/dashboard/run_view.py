@@ -74,7 +74,7 @@ def verdict(canvas: Canvas, x: int, y: int, lane: LaneState) -> None:
     if lane.history.t > 0:
         words.append((f"{lane.figures.updates * 3600 / lane.history.t:.0f}/h", Role.TEXT))
     words += [waits(lane), *lost_work(lane)]
-    put_words(canvas, x, y, words, width=canvas.width - x - 1)
+    put_words(canvas, x, y, words, room=canvas.width - x - 1)
 
 
 def waits(lane: LaneState) -> tuple[str, Role]:
@@ -96,7 +96,7 @@ def _small(canvas: Canvas, lane: LaneState) -> None:
         x = canvas.put(1, row, f"{name} {text.percent(share):>4} ")
         bar(canvas, Area(x, row, canvas.width - x - 1, 1), share, role)
     verdict(canvas, 1, 3, lane)
-    put_words(canvas, 1, 4, price(lane), width=canvas.width - 2)
+    put_words(canvas, 1, 4, price(lane), room=canvas.width - 2)
 
 
 def _bars(lane: LaneState) -> tuple[tuple[str, float, Role], ...]:

@@ -4,10 +4,9 @@ import re
 from html import escape
 from pathlib import Path
 
-from rich.cells import cell_len
-
 from emulator.dashboard.canvas import Canvas, runs
 from emulator.dashboard.theme import Look, Role, Theme
+from emulator.text import width
 
 _WIDTH, _HEIGHT, _SIZE = 8.4, 18.0, 14.0
 _MARGIN = 14.0
@@ -33,18 +32,16 @@ _PIECES = re.compile(rf"([{''.join(_BLOCKS)}])\1*|[^{''.join(_BLOCKS)}\s]+(?: [^
 
 def svg(canvas: Canvas, theme: Theme) -> str:
     """The picture of a frame in the colours of a theme."""
-    width = canvas.width * _WIDTH + 2 * _MARGIN
-    height = canvas.height * _HEIGHT + 2 * _MARGIN
+    across = canvas.width * _WIDTH + 2 * _MARGIN
+    down = canvas.height * _HEIGHT + 2 * _MARGIN
     shapes: list[str] = []
     for y, row in enumerate(canvas.rows()):
-        x = 0
-        for text, number in runs(row):
-            shapes += _stretch(text, x, y, theme.looks[Role(number)], theme)
-            x += cell_len(text)
+        for x, characters, number in runs(row):
+            shapes += _stretch("".join(characters), x, y, theme.looks[Role(number)], theme)
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
-            f'width="{width:g}" height="{height:g}" font-family="{_FONT}" font-size="{_SIZE:g}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {across:g} {down:g}" '
+            f'width="{across:g}" height="{down:g}" font-family="{_FONT}" font-size="{_SIZE:g}" '
             'shape-rendering="crispEdges">',
             f'<rect width="100%" height="100%" rx="8" fill="{theme.ground}"/>',
             *shapes,
@@ -63,9 +60,9 @@ def _stretch(text: str, x: int, y: int, look: Look, theme: Theme) -> list[str]:
     color, ground = look.color or theme.text, look.ground
     if look.reverse:
         color, ground = theme.ground, color
-    shapes = [_rect((x, y), len(text), _WHOLE, ground)] if ground else []
+    shapes = [_rect((x, y), width(text), _WHOLE, ground)] if ground else []
     for piece in _PIECES.finditer(text):
-        words, at = piece[0], x + piece.start()
+        words, at = piece[0], x + width(text[: piece.start()])
         part = _BLOCKS.get(words[0])
         if part is None:
             shapes.append(_text(words, at, y, color, bold=look.bold))
@@ -90,5 +87,5 @@ def _text(words: str, x: int, y: int, color: str, *, bold: bool) -> str:
     left, base = _MARGIN + x * _WIDTH, _MARGIN + (y + 0.76) * _HEIGHT
     return (
         f'<text x="{left:.2f}" y="{base:.2f}" fill="{color}"{weight} '
-        f'textLength="{cell_len(words) * _WIDTH:.2f}" lengthAdjust="spacingAndGlyphs">{escape(words)}</text>'
+        f'textLength="{width(words) * _WIDTH:.2f}" lengthAdjust="spacingAndGlyphs">{escape(words)}</text>'
     )

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from rich.color import ColorSystem as RichColors
 
-from emulator.dashboard.canvas import Canvas, Row, runs
+from emulator.dashboard.canvas import Canvas, Row, runs, written
 from emulator.dashboard.theme import ColorSystem, Theme, styles
 from emulator.modes import Keys, in_foreground
 
@@ -111,7 +111,7 @@ class Terminal:
             text = ["\x1b[0m\x1b[2J"] if whole else []
             for y in changed:
                 text.append(f"\x1b[{y + 1};1H")
-                text += [before[role] + piece + after[role] for piece, role in runs(rows[y])]
+                text += [before[role] + written(cells, x) + after[role] for x, cells, role in runs(rows[y])]
             self._write("".join(text))
 
     def _write(self, text: str) -> None:

@@ -5,12 +5,10 @@ which a player can stop.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from rich.cells import cell_len
-
-from emulator.dashboard.canvas import Canvas, Row
+from emulator.dashboard.canvas import Canvas, Row, written
 from emulator.dashboard.frame import draw
 from emulator.dashboard.state import ClockReading, Looking
 from emulator.dashboard.terminal import codes
@@ -87,11 +85,10 @@ class Painter:
         rows = [self._alike(row) for row in canvas.rows()]
         text = [_ENTER] if self._shown is None else []
         old = self._shown or [self._alike(row) for row in Canvas(canvas.width, canvas.height).rows()]
-        pieces: dict[int, list[tuple[int, int, str]]] = {}
+        pieces: dict[int, list[tuple[int, int, Sequence[str]]]] = {}
         for y, (row, before) in enumerate(zip(rows, old, strict=True)):
             for start, end in _changes(before, row):
-                piece = "".join(row[0][start:end])
-                pieces.setdefault(row[1][start], []).append((y, start, piece))
+                pieces.setdefault(row[1][start], []).append((y, start, row[0][start:end]))
         for role in sorted(pieces, key=lambda role: (role != self._role, role)):
             text.append(self._look(role))
             at_row, at_column = -1, 0
@@ -100,8 +97,8 @@ class Painter:
                     text.append(f"\x1b[{y + 1};{x + 1}H")
                 elif x > at_column:
                     text.append(f"\x1b[{x - at_column}C")
-                text.append(piece)
-                at_row, at_column = y, x + cell_len(piece)
+                text.append(written(piece, x))
+                at_row, at_column = y, x + len(piece)
         self._shown = rows
         return "".join(text)
 

@@ -9,6 +9,7 @@ from rich.segment import Segment
 from rich.style import Style as Ink
 
 from emulator.plots.charts import Style
+from emulator.text import cells, encodable, overlay, width
 
 # In the middle between black and white: a terminal does not tell its ground.
 _COLORS = ["#3a8bc9", "#d94801", "#19a463", "#c99400", "#8a55e6", "#808896", "#d0509c", "#a8702f"]
@@ -42,8 +43,6 @@ ASCII = Glyphs("o#^*v@x+", ".", "|++", " .:+%@", "#=", "|-++`", "-")
 SHARES = (0.01, 0.05, 0.2, 0.5)
 """The shares of episodes at which a cell of a map is drawn darker."""
 
-_PLAIN = str.maketrans({"·": "-", "σ": "sigma", "η": "eta", "−": "-", "–": "-", "…": "...", "±": "+-"})  # noqa: RUF001
-
 
 class Block:
     """A rectangle of characters; what is drawn outside it is cut off."""
@@ -57,15 +56,16 @@ class Block:
 
     def put(self, x: int, y: int, text: str, ink: Ink | None = None) -> int:
         """Write `text` from column `x` of row `y` on; returns the column after it."""
-        for at, character in enumerate(self.said(text), x):
-            if 0 <= y < self.height and 0 <= at < self.width:
-                self._characters[y][at] = character
-                self._inks[y][at] = ink
-        return x + len(self.said(text))
+        drawn = cells(self.said(text))
+        if 0 <= y < self.height:
+            overlay(self._characters[y], x, drawn)
+            end = max(x + len(drawn), 0)
+            self._inks[y][max(x, 0) : end] = [ink] * len(self._inks[y][max(x, 0) : end])
+        return x + len(drawn)
 
     def right(self, end: int, y: int, text: str, ink: Ink | None = None) -> None:
         """Write `text` so that it ends before column `end`."""
-        self.put(end - len(self.said(text)), y, text, ink)
+        self.put(end - self.size(text), y, text, ink)
 
     def centre(self, x: int, y: int, text: str, ink: Ink | None = None) -> int:
         """Write `text` around column `x`, but within the block; returns the column after it."""
@@ -73,20 +73,22 @@ class Block:
 
     def start(self, x: int, text: str) -> int:
         """The first column of a text around column `x`."""
-        width = len(self.said(text))
-        return max(0, min(x - width // 2, self.width - width))
+        size = self.size(text)
+        return max(0, min(x - size // 2, self.width - size))
+
+    def size(self, text: str) -> int:
+        """How many cells a text takes in the characters that may be used."""
+        return width(self.said(text))
 
     def said(self, text: str) -> str:
         """The text in the characters that may be used."""
-        if self.glyphs is UNICODE:
-            return text
-        return text.translate(_PLAIN).encode("ascii", "replace").decode()
+        return text if self.glyphs is UNICODE else encodable(text, "ascii")
 
-    def free(self, x: int, y: int, width: int) -> bool:
+    def free(self, x: int, y: int, room: int) -> bool:
         """Whether so many cells from column `x` of row `y` on are within the block and blank."""
-        if not (0 <= y < self.height and x >= 0 and x + width <= self.width):
+        if not (0 <= y < self.height and x >= 0 and x + room <= self.width):
             return False
-        return all(character == " " for character in self._characters[y][x : x + width])
+        return all(character == " " for character in self._characters[y][x : x + room])
 
     def paste(self, x: int, y: int, other: "Block") -> None:
         """Copy another block into this one with its upper left corner at `x` and `y`."""
@@ -103,16 +105,16 @@ class Block:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it, without blanks at the ends of lines."""
         for characters, inks in zip(self._characters, self._inks, strict=True):
-            end = len("".join(characters).rstrip())
-            for ink, cells in groupby(zip(characters[:end], inks[:end], strict=True), lambda cell: cell[1]):
-                yield Segment("".join(character for character, _ in cells), ink)
+            end = next((x for x in range(self.width, 0, -1) if characters[x - 1] != " "), 0)
+            for ink, alike in groupby(zip(characters[:end], inks[:end], strict=True), lambda cell: cell[1]):
+                yield Segment("".join(character for character, _ in alike), ink)
             yield Segment.line()
 
 
 def beside(blocks: Sequence[Block], gap: int) -> Block:
     """Blocks in a row, `gap` columns apart."""
-    width = sum(block.width for block in blocks) + gap * (len(blocks) - 1)
-    row = Block(width, max(block.height for block in blocks), blocks[0].glyphs)
+    across = sum(block.width for block in blocks) + gap * (len(blocks) - 1)
+    row = Block(across, max(block.height for block in blocks), blocks[0].glyphs)
     x = 0
     for block in blocks:
         row.paste(x, 0, block)
@@ -124,17 +126,18 @@ Piece = list[tuple[str, Ink]]
 """A text of several colours."""
 
 
-def flow(pieces: Sequence[Piece], width: int, glyphs: Glyphs, gap: int = 3) -> Block:
-    """Texts one after another, on as many lines as they take; one alone is cut at `width`."""
+def flow(pieces: Sequence[Piece], room: int, glyphs: Glyphs, gap: int = 3) -> Block:
+    """Texts one after another, on as many lines as they take; one alone is cut at `room`."""
+    page = Block(room, 0, glyphs)
     placed: list[tuple[int, int, Piece]] = []
     x = y = 0
     for piece in pieces:
-        length = sum(len(text.translate(_PLAIN)) for text, _ in piece)
-        if x and x + length > width:
+        length = sum(page.size(text) for text, _ in piece)
+        if x and x + length > room:
             x, y = 0, y + 1
         placed.append((x, y, piece))
         x += length + gap
-    block = Block(width, y + 1 if pieces else 0, glyphs)
+    block = Block(room, y + 1 if pieces else 0, glyphs)
     for column, row, piece in placed:
         at = column
         for text, color in piece:

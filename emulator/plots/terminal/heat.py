@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from emulator.plots.charts import Across, Ages, HeatMap
 from emulator.plots.terminal.cells import DIM, SHARES, STALE, Block, Glyphs, beside, ink, marker
+from emulator.text import cut
+from emulator.text import width as cells_of
 
 _GAP = 3
 _WIDEST, _MOST_COLUMNS = 14, 30
@@ -29,7 +31,7 @@ def _columns(across: Across) -> list[int]:
 
 def _cell(chart: HeatMap, columns: list[int], left: int, width: int) -> int:
     """The width of a cell: so that ticks, means and label fit, the panels side by side if they can be."""
-    longest = max(len(word) for tick in chart.across.ticks for word in tick.split(", ")) + 1
+    longest = max(cells_of(word) for tick in chart.across.ticks for word in tick.split(", ")) + 1
     wanted = max(min(max(longest, 5), _WIDEST), -(-len(chart.across.label) // len(columns)))
     for panels in range(len(chart.panels), 0, -1):
         room = ((width + _GAP) // panels - _GAP - left) // len(columns)
@@ -43,7 +45,7 @@ def _map(chart: HeatMap, panel: Ages, columns: list[int], cell: int, glyphs: Gly
     words = max(tick.count(", ") for tick in chart.across.ticks) + 1
     block = Block(left + cell * len(columns), bottom + words + 3, glyphs)
     if panel.label:
-        block.put(0, 0, f"{marker(panel.style, glyphs)} {panel.label}"[: block.width], ink(panel.style))
+        block.put(0, 0, f"{marker(panel.style, glyphs)} {panel.label}", ink(panel.style))
     for k, text in enumerate(chart.rows):
         block.right(left - 1, bottom - k, text, DIM)
     means = _means([panel.means[i] for i in columns], cell - 1)
@@ -52,7 +54,7 @@ def _map(chart: HeatMap, panel: Ages, columns: list[int], cell: int, glyphs: Gly
         x = left + n * cell
         for k, share in enumerate(panel.shares[i]):
             block.put(x, bottom - k, shade(share, glyphs) * cell, STALE)
-        told = [word[: max(cell - 1, 4)] for word in chart.across.ticks[i].split(", ")]
+        told = [cut(block.said(word), max(cell - 1, 4)) for word in chart.across.ticks[i].split(", ")]
         lines = [*told, *[""] * (words - len(told)), means[n]]
         for row, text in enumerate(lines):
             color = DIM if row < words else None

@@ -86,9 +86,9 @@ def _bars(across: Across, panel: Panel, width: int, glyphs: Glyphs) -> Block:
         rows += [(series.label, series, place) for series in panel.series]
     block = Block(width, len(rows) + 1, glyphs)
     block.put(0, 0, panel.label)
-    left = min(max(len(block.said(label)) for label, _, _ in rows) + 4, width // 2)
+    left = min(max(block.size(label) for label, _, _ in rows) + 4, width // 2)
     texts = [_number(series.points[i], series.theory[i]) if series else "" for _, series, i in rows]
-    numbers = max(map(len, map(block.said, texts))) + 1
+    numbers = max(map(block.size, texts)) + 1
     lowest = 0.0 if panel.from_zero else min(0.0, *_values(panel))
     scale = fitted([lowest, 0.0, *_values(panel)], max(width - left - numbers, 4), top=panel.top)
     for y, ((label, series, place), text) in enumerate(zip(rows, texts, strict=True), 1):
