@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from emulator.files import replacing
 from emulator.plots.charts import Chart, Frontier, HeatMap, Lines
 from emulator.plots.data import charts
+from emulator.plots.fonts import drawable
 from emulator.plots.look import THEMES, Theme, ThemeName, settings
 
 if TYPE_CHECKING:
@@ -58,13 +60,15 @@ def _save(drawn: list[Chart], folder: Path, theme: Theme) -> Iterator[Path]:
                 path = folder / f"{chart.name}{'-dark' if theme.name == 'dark' else ''}.{suffix}"
                 # Neither the date nor the version of the program that wrote it.
                 nothing = {"Date": None, "Creator": None} if suffix == "svg" else {"Software": None}
-                figure.savefig(path, format=suffix, metadata=nothing)
+                with replacing(path) as file:
+                    figure.savefig(file, format=suffix, metadata=nothing)
                 yield path
 
 
 def _draw(chart: Chart, theme: Theme) -> "Figure":
     from emulator.plots import frontier, heat, lines  # noqa: PLC0415
 
+    chart = drawable(chart)
     match chart:
         case Lines():
             return lines.draw(chart, theme)

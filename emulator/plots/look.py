@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from emulator.dashboard.theme import DARK, LIGHT, Role
 from emulator.dashboard.theme import Theme as Ground
 from emulator.errors import MissingExtraError
+from emulator.plots.fonts import families
 
 if TYPE_CHECKING:
     from matplotlib.colors import LinearSegmentedColormap
@@ -80,7 +81,8 @@ THEMES: dict[ThemeName, Theme] = {
 }
 
 _RC: dict[str, Any] = {
-    "font.family": ["DejaVu Sans"],
+    # A name is a name, whatever it has between dollar signs.
+    "text.parse_math": False,
     "font.size": LABEL,
     "axes.labelsize": LABEL,
     "xtick.labelsize": TICK,
@@ -127,7 +129,11 @@ def settings(theme: Theme) -> Iterator[None]:
     }
     with mpl.rc_context():
         mpl.rcdefaults()
-        ours: Any = {**_RC, **colors}  # a name may be misspelt, and matplotlib says so
+        ours: Any = {
+            **_RC,
+            **colors,
+            "font.family": list(families()),
+        }  # a name may be misspelt, and matplotlib says so
         mpl.rcParams.update(ours)
         yield
 

@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from PIL import Image
 
 from emulator import plots
 from emulator.errors import EmulatorError, MissingExtraError
+from emulator.plots.fonts import drawable
 from emulator.plots.layout import apart
 from emulator.plots.look import THEMES
 from emulator.sweeps import Sweep
@@ -146,6 +148,15 @@ def test_the_face_of_a_point_on_the_frontier_is_its_length_bias() -> None:
     axes = plots.figures(sweep)["frontier"].axes[0]
     faces = [to_hex(line.get_markerfacecolor()) for line in axes.lines if line.get_marker() == "o"]
     assert faces == [THEMES["light"].bias[-1], THEMES["light"].bias[0]]
+
+
+def test_a_letter_that_no_font_has_is_a_box_and_dollar_signs_are_signs(tmp_path: Path) -> None:
+    name = "$\\frac$ \U0001f680 \u65e5\u672c caf\u00e9 \U0010fffd"
+    sweep = made({SIGMA: [0.3, 1.0]}, outcome)
+    named = sweep.grid.scenario.model_copy(update={"name": name})
+    sweep = replace(sweep, grid=replace(sweep.grid, scenario=named))
+    assert plots.save(sweep, tmp_path, theme="light")  # a warning would be an error
+    assert drawable((name[-1], "caf\u00e9\n", 3)) == ("\u25a1", "caf\u00e9\n", 3)
 
 
 def test_files_of_both_themes_are_slides_of_1920_by_1080(tmp_path: Path) -> None:
