@@ -1,4 +1,4 @@
-"""Letters for which no font is installed: a box stands for each, as on any screen, and nothing warns of it."""
+"""Letters for which no font is installed: a box stands for each, as on a screen, and nothing warns."""
 
 from dataclasses import fields, is_dataclass
 from functools import cache
