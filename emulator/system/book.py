@@ -227,7 +227,7 @@ class Book:
         """Discard the finished members of a group; returns the workers that held any for want of room."""
         self.accounts.dropped += len(group.finished)
         self._lane.emit(ev.Drop(self._lane.now, [episode.number for episode in group.finished], cause))
-        self._lane.queue.take((group,))
+        self._lane.queue.take_groups((group,))
         freed = self._lane.workforce.relieve(group)
         group.dissolve()
         return freed

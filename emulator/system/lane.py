@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from contextvars import copy_context
 
 from emulator import events as ev
-from emulator.clock import EmulatedLoop, Phase
+from emulator.clock import EmulatedLoop, Phase, Timers
 from emulator.errors import DeadlockError, EndlessInstantError, OutOfRangeError, RunError
 from emulator.journal import Journal
 from emulator.learner import Learner
@@ -26,7 +26,6 @@ from emulator.system.queue import EpisodeQueue, LoneEpisodeQueue
 from emulator.system.sandboxes import SandboxPool
 from emulator.system.strategies import build
 from emulator.system.timeline import Timeline
-from emulator.system.timers import Timers
 from emulator.system.trainer import Trainer
 from emulator.system.workforce import Workforce
 

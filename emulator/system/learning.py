@@ -170,7 +170,7 @@ class Learning:
         """The episodes that can still be trained: they run, are held, paused or queued."""
         workers = self._lane.workforce.workers.values()
         at_workers = (e for worker in workers for e in (worker.episode, worker.held) if e is not None)
-        return chain(at_workers, self._lane.book.paused.values(), self._lane.queue.episodes)
+        return chain(at_workers, self._lane.book.paused.values(), self._lane.queue.items.values())
 
     def _trajectories(self, group: AnyGroup) -> TrajectoryGroup:
         if isinstance(group, LoneEpisode):

@@ -6,8 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from emulator import events as ev
-from emulator.clock import Phase
-from emulator.system.timers import Alarm
+from emulator.clock import Alarm, Phase
 
 if TYPE_CHECKING:
     from emulator.system.lane import Lane

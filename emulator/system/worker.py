@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from emulator import events as ev
+from emulator.clock import Alarm
 from emulator.system.episodes import PENDING, Episode
 from emulator.system.sandboxes import Attempts
-from emulator.system.timers import Alarm
 
 if TYPE_CHECKING:
     from emulator.system.lane import Lane

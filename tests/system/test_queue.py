@@ -51,7 +51,7 @@ def test_a_group_leaves_whole_in_order_of_finishing_and_the_others_stay() -> Non
     first, second = group(0, 2), group(1, 2)
     for of, number in ((second, 3), (first, 1), (second, 2), (first, 0)):
         queue.put_nowait(finished(of, number))
-    assert [episode.number for episode in queue.take([second])] == [3, 2]
+    assert [episode.number for episode in queue.take_groups([second])] == [3, 2]
     assert list(queue.complete) == [0]
     assert (second.queued, first.queued, queue.qsize()) == (0, 2, 2)
 
@@ -60,7 +60,7 @@ def test_of_an_incomplete_group_what_is_there_is_taken() -> None:
     queue, lost = EpisodeQueue(), group(0, 3)
     queue.put_nowait(finished(lost, 0))
     finished(lost, 1)  # held by a worker that found no room
-    assert [episode.number for episode in queue.take([lost])] == [0]
+    assert [episode.number for episode in queue.take_groups([lost])] == [0]
     assert queue.empty()
 
 
@@ -70,7 +70,7 @@ def test_a_full_queue_takes_no_more_until_a_group_leaves() -> None:
     assert queue.full()
     with pytest.raises(asyncio.QueueFull):
         queue.put_nowait(finished(group(1), 1))
-    queue.take([only])
+    queue.take_groups([only])
     queue.put_nowait(finished(group(2), 2))
     assert list(queue.complete) == [2]
 
@@ -101,7 +101,10 @@ def test_tasks_that_wait_to_get_or_to_put_are_woken_as_on_any_queue(kind: type[E
         await asyncio.sleep(0)
         queue.put_nowait(first)
         assert await getting is first
-        for number, take in ((1, queue.take_batch), (3, lambda n: queue.take(list(queue.complete.values())))):
+        for number, take in (
+            (1, queue.take_batch),
+            (3, lambda n: queue.take_groups(list(queue.complete.values()))),
+        ):
             queue.put_nowait(made(number))
             putting = asyncio.create_task(queue.put(made(number + 1)))
             await asyncio.sleep(0)

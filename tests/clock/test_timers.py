@@ -6,8 +6,7 @@ from collections.abc import Coroutine
 
 import pytest
 
-from emulator.clock import EmulatedLoop
-from emulator.system.timers import Alarm, Timers
+from emulator.clock import Alarm, EmulatedLoop, Timers
 
 
 class Bench:

@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.clock import CATCH_UP, Alarm, EmulatedLoop, MonotonicWall, Phase, Speed
+from emulator.clock import CATCH_UP, Alarm, EmulatedLoop, MonotonicWall, Phase, Speed, Timers
 from tests.wall import FakeWall, emulated
 
 SPEEDS: list[float] = [0.5, 1, 60, 3600, 36_000]
@@ -224,7 +224,7 @@ def test_a_due_time_that_is_not_a_number_is_refused(speed: Speed) -> None:
         with pytest.raises(ValueError, match="due at nan"):
             loop.call_later(math.nan, print)
         with pytest.raises(ValueError, match="due at nan"):
-            Alarm(loop).set(math.nan)
+            Alarm(Timers(loop, lambda: None)).set(math.nan)
         run_until(loop, 1.0)
         assert loop.time() == 1.0
 
@@ -776,7 +776,7 @@ def test_wall_timers_fire_in_a_pause_and_set_no_emulated_timer() -> None:
             loop.pause()
             for _ in range(3):
                 await loop.wall_sleep(2.0)
-                assert not loop._timers
+                assert not loop.timers
                 log.append((loop.time(), wall.now()))
 
         loop.run_until_complete(main())
@@ -924,7 +924,7 @@ def test_forgotten_never_run_and_are_swept() -> None:
         longest = 0
         for n in range(20_000):
             loop.call_at(50 + n % 7, ran.append, -1).cancel()
-            longest = max(longest, len(loop._timers))
+            longest = max(longest, len(loop.timers))
         kept[3].cancel()
         kept[3].cancel()
         run_until(loop, 200)
@@ -980,7 +980,7 @@ def test_timeouts_that_do_not_come_leave_no_timers_behind() -> None:
         for _ in range(1000):
             async with asyncio.timeout(1000):
                 await asyncio.sleep(0.001)
-            longest = max(longest, len(loop._timers))
+            longest = max(longest, len(loop.timers))
         return longest
 
     with emulated() as (loop, _):
@@ -1332,7 +1332,7 @@ def run_unpaced(main: Callable[[], Coroutine[None, None, None]]) -> None:
 def test_an_alarm_wakes_its_task_at_each_time_that_it_is_set_to() -> None:
     async def main() -> None:
         loop = running()
-        alarm, woken = Alarm(loop), []
+        alarm, woken = Alarm(Timers(loop, lambda: None)), []
         for due in (3.0, 3.0, 10.5):
             alarm.set(due)
             assert alarm.is_set
@@ -1353,7 +1353,7 @@ def test_alarms_and_timers_of_one_instant_come_in_the_order_of_setting() -> None
             await alarm
             order.append(name)
 
-        alarms = {name: Alarm(loop) for name in "abc"}
+        alarms = {name: Alarm(Timers(loop, lambda: None)) for name in "abc"}
         tasks = [loop.create_task(sleep(name, alarm)) for name, alarm in alarms.items()]
         alarms["b"].set(5)
         loop.call_at(5, order.append, "timer")
@@ -1370,7 +1370,7 @@ def test_alarms_and_timers_of_one_instant_come_in_the_order_of_setting() -> None
 def test_a_cleared_alarm_does_not_ring_and_can_be_set_again() -> None:
     async def main() -> None:
         loop = running()
-        alarm = Alarm(loop)
+        alarm = Alarm(Timers(loop, lambda: None))
         alarm.set(2)
         alarm.clear()
         assert not alarm.is_set
@@ -1384,7 +1384,7 @@ def test_a_cleared_alarm_does_not_ring_and_can_be_set_again() -> None:
 def test_a_task_that_is_cancelled_on_its_alarm_ends_at_once_and_the_alarm_is_off() -> None:
     async def main() -> None:
         loop = running()
-        alarm = Alarm(loop)
+        alarm = Alarm(Timers(loop, lambda: None))
 
         async def sleep() -> None:
             await alarm
@@ -1408,7 +1408,7 @@ def test_a_task_that_is_cancelled_on_its_alarm_ends_at_once_and_the_alarm_is_off
 def test_a_task_may_outlive_a_cancellation_and_sleep_on_the_alarm_again() -> None:
     async def main() -> None:
         loop = running()
-        alarm, seen = Alarm(loop), []
+        alarm, seen = Alarm(Timers(loop, lambda: None)), []
 
         async def sleep() -> None:
             try:
@@ -1431,7 +1431,7 @@ def test_a_task_may_outlive_a_cancellation_and_sleep_on_the_alarm_again() -> Non
 def test_an_alarm_that_rings_while_nobody_sleeps_on_it_wakes_nobody_later() -> None:
     async def main() -> None:
         loop = running()
-        alarm = Alarm(loop)
+        alarm = Alarm(Timers(loop, lambda: None))
         alarm.set(1)
         await asyncio.sleep(2)
         assert not alarm.is_set
@@ -1445,10 +1445,10 @@ def test_an_alarm_that_rings_while_nobody_sleeps_on_it_wakes_nobody_later() -> N
 def test_alarms_that_are_moved_again_and_again_leave_the_heap_small() -> None:
     async def main() -> None:
         loop = running()
-        alarms = [Alarm(loop) for _ in range(10)]
+        alarms = [Alarm(Timers(loop, lambda: None)) for _ in range(10)]
         for n in range(20_000):
             alarms[n % 10].set(1000 + n)
-            assert len(loop._timers) <= 10 + 2 * 128
+            assert len(loop.timers) <= 10 + 2 * 128
         await asyncio.sleep(100_000)
 
     run_unpaced(main)
@@ -1457,7 +1457,7 @@ def test_alarms_that_are_moved_again_and_again_leave_the_heap_small() -> None:
 def test_what_a_task_on_an_alarm_raises_is_its_own() -> None:
     async def main() -> None:
         loop = running()
-        alarm = Alarm(loop)
+        alarm = Alarm(Timers(loop, lambda: None))
 
         async def fail() -> None:
             await alarm
