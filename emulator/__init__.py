@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from emulator.exports import export
     from emulator.recording import RecordedLane, Recording, load_scenario, read_recording
-    from emulator.runner import Run
+    from emulator.runner import Run, RunInterrupted
     from emulator.scenario import Scenario
     from emulator.sweeps import Sweep, sweep
 
@@ -44,6 +44,7 @@ __all__ = [
     "RecordingError",
     "Run",
     "RunError",
+    "RunInterrupted",
     "Scenario",
     "ScenarioError",
     "Sweep",
@@ -76,6 +77,7 @@ _HOMES = {
     "RecordingError": "errors",
     "Run": "runner",
     "RunError": "errors",
+    "RunInterrupted": "runner",
     "Scenario": "scenario",
     "ScenarioError": "errors",
     "Sweep": "sweeps",

@@ -36,6 +36,9 @@ def run(
     (DeadlockError if nothing can happen any more); its `run` has what happened until then. Raises
     RecordingError before the run if `record` cannot be written; if it could not be written to the end, after
     it, and its `runs` has what happened.
+
+    Ctrl-C ends the run at once, with a whole recording. What happened until then is returned, `interrupted`,
+    where a loop runs already, as in a notebook; else RunInterrupted, a KeyboardInterrupt, has it as `runs`.
     """
     base = _with_seed(as_scenario(scenario), seed)
     recorder = None if record is None else Recorder(record, base)

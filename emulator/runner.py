@@ -9,7 +9,7 @@ import asyncio
 import gc
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
@@ -30,9 +30,12 @@ from emulator.metrics import Figures
 from emulator.randomness import Streams
 from emulator.scenario import Scenario
 from emulator.scenario.timeline import Event as TimelineEntry
+from emulator.signals import interrupting
 from emulator.system.lane import Lane
 from emulator.trace import TraceHash
 from emulator.version import __version__
+
+_PATIENCE = 0.2  # wall seconds
 
 SCHEMA = 1
 """The version of the result's form."""
@@ -107,6 +110,17 @@ class Run:
         if self.interrupted:
             lines["interrupted"] = True
         return lines
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run or a race in a program; `runs` is what came of each lane until then."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = tuple(runs)
+        super().__init__(self.runs)
+
+    def __str__(self) -> str:
+        return f"after {self.runs[0].result['emulated_seconds']:g} emulated s; `runs` has what came of them"
 
 
 class LaneView:
@@ -274,12 +288,19 @@ def run_lanes(
     `speed` is in emulated seconds per wall second, or ``"max"``; None takes the first scenario's. `sinks` and
     `line_sinks` are given the events of the lane that stands at their place; `keep_events` keeps them in
     what is returned. `learner` makes what learns in each lane, in their order.
+
+    Ctrl-C ends the run at once, and raises RunInterrupted with what came of it. Where a loop runs already, as
+    in a notebook, that is returned instead, each Run `interrupted`.
     """
     asked = scenarios[0].speed if speed is None else speed
     learners = [_learner_of(scenario, learner) for scenario in scenarios]
     watchers = [w for w in ([watch] if callable(watch) else watch) if w is not watch_nothing]
 
+    session: Session | None = None
+    to_stop = False
+
     async def main() -> list[Run]:
+        nonlocal session
         loop = asyncio.get_running_loop()
         assert isinstance(loop, EmulatedLoop)
         lanes = [
@@ -289,6 +310,8 @@ def run_lanes(
             for scenario, taken, line_sink, learns in zip_longest(scenarios, sinks, line_sinks, learners)
         ]
         session = Session(loop, lanes)
+        if to_stop:
+            session.stop()
         async with _watching(session, watchers):
             await session.run()
         assert session.runs is not None
@@ -298,11 +321,26 @@ def run_lanes(
         with _rare_garbage_collection(), _plain_exceptions():
             return anyio.run(main, backend_options={"loop_factory": partial(EmulatedLoop, asked)})
 
+    def stop() -> None:
+        nonlocal to_stop
+        to_stop = True
+        if session is not None and not session.clock.is_closed():
+            session.clock.call_soon_threadsafe(session.stop)
+
     if not _in_running_loop():
-        return run()
-    # In a notebook: another loop runs in this thread, and is blocked until the run is over.
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(run).result()
+        try:
+            return run()
+        except KeyboardInterrupt as interrupt:
+            if type(interrupt) is KeyboardInterrupt and session is not None and session.runs is not None:
+                raise RunInterrupted(session.runs) from None
+            raise
+    # In a notebook: another loop runs in this thread, and is blocked until the run is over. Were it for that
+    # loop, Ctrl-C would be heard only then.
+    with ThreadPoolExecutor(1) as thread, interrupting(stop):
+        ending = thread.submit(run)
+        while not wait([ending], _PATIENCE).done:
+            pass  # on Windows a signal is handled only between two waits
+        return ending.result()
 
 
 def _learner_of(scenario: Scenario, make: LearnerFactory) -> Learner | None:

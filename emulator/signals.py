@@ -116,6 +116,25 @@ def hearing(
                 loop.remove_signal_handler(number)
 
 
+@contextmanager
+def interrupting(end: Callable[[], object]) -> Iterator[None]:
+    """Have Ctrl-C call `end` wherever it finds the main thread, which waits for what works in another.
+
+    A second one raises KeyboardInterrupt.
+    """
+    came = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        if came:
+            raise KeyboardInterrupt
+        came = True
+        end()
+
+    with _handling((signal.SIGINT,), handle):
+        yield
+
+
 def be_deaf() -> None:
     """Let no signal but SIGQUIT break into the end; lasts until `raising` is over."""
     if _mask is not None:

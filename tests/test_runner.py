@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -566,6 +567,56 @@ def test_a_run_works_where_a_loop_runs_already_as_in_a_notebook() -> None:
         return emulator.run(scenario(), speed="max")
 
     assert asyncio.run(cell()).trace_sha256 == emulator.run(scenario(), speed="max").trace_sha256
+
+
+PRESSED_AT_100 = """
+import asyncio, json, os, signal, sys, emulator
+
+async def press(session):
+    while session.clock.time() < 100:
+        await session.clock.wall_sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
+    await session.ended.wait()
+
+def run():
+    scenario = emulator.Scenario(**json.load(sys.stdin))
+    return emulator.run(scenario, speed=2000, watch=press, record=sys.argv[2])
+
+async def cell():
+    return run()
+
+before = signal.getsignal(signal.SIGINT)
+if sys.argv[1] == "script":
+    try:
+        run()
+    except emulator.RunInterrupted as interrupt:
+        (got,) = interrupt.runs
+        assert "emulated s; `runs` has" in str(interrupt)
+else:
+    got = asyncio.run(cell())
+assert signal.getsignal(signal.SIGINT) is before
+print(json.dumps(got.to_json()))
+"""
+
+
+@pytest.mark.parametrize("where", ["script", "notebook"])
+def test_ctrl_c_ends_a_run_at_once_with_its_result_and_a_whole_recording(where: str, tmp_path: Path) -> None:
+    recording = tmp_path / "run.jsonl"
+    ended = subprocess.run(
+        [sys.executable, "-c", PRESSED_AT_100, where, str(recording)],
+        input=json.dumps(document(duration=1e6)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.stderr == ""
+    got = json.loads(ended.stdout)
+    assert got["interrupted"] is True
+    assert 100 <= got["result"]["emulated_seconds"] < 1e6
+    (lane,) = emulator.read_recording(recording).lanes
+    assert lane.interrupted
+    assert (lane.result, lane.trace_sha256) == (got["result"], got["trace_sha256"])
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, True, "x", 1.0])

@@ -277,7 +277,7 @@ def test_what_ends_the_program_is_no_fault_of_a_learner(ending: type[BaseExcepti
     learner = Listening()
     setattr(learner, "update", lambda _: raised(ending, 3))  # noqa: B010  (it is a method)
     recording = tmp_path / "cut.jsonl"
-    with pytest.raises(ending, match="3"):
+    with pytest.raises(ending):
         emulator.run(base(), speed="max", learner=lambda *_: learner, record=recording)
     assert emulator.read_recording(recording).lanes[0].events
 
