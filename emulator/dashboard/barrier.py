@@ -3,10 +3,25 @@
 It is counted from events alone: one worker is at an episode, every other worker that is up waits (at a
 barrier or at a staleness gate), and so does the trainer. Had that episode been no longer than the one before
 it, this time would have been saved.
+
+Apart from them it has the longest time that the trainer waited for a batch, and why the last episode of that
+came so late: it was begun again after a failure, or begun at all because others had been lost.
 """
 
+from typing import NamedTuple
+
+from emulator import events as ev
 from emulator.dashboard.log import Log, worker
 from emulator.dashboard.text import span
+
+
+class _Loss(NamedTuple):
+    """Since the last update, this episode was the first to be lost for a cause, perhaps with its group."""
+
+    t: float
+    episode: int
+    cause: str
+    group: bool = False
 
 
 class Barrier:
@@ -20,6 +35,10 @@ class Barrier:
         self._watched: set[int] = set()
         self._last: tuple[int, int] | None = None
         self._since = 0.0
+        self._retries: dict[int, tuple[int, str]] = {}
+        self._loss: _Loss | None = None
+        self._longest = 0.0
+        self._explained = -1
         self._log = log
         self._notable = notable
 
@@ -43,7 +62,51 @@ class Barrier:
             return
         number, episode = self._last
         self._last = None
-        if t - self._since >= self._notable:
+        if t - self._since >= self._notable and episode != self._explained:
             self._log.add(
                 t, "wait", f"all waited {span(t - self._since)} for {worker(number)} (episode {episode})"
             )
+
+    def retried(self, event: ev.Retry) -> None:
+        """An attempt at an episode failed, and the next begins."""
+        times, _ = self._retries.get(event.episode, (0, ""))
+        self._retries[event.episode] = times + 1, event.cause
+
+    def lost(self, t: float, episode: int, cause: str) -> None:
+        """An episode was lost for good, or for the cause ``"group"`` since one of its group was."""
+        self._retries.pop(episode, None)
+        if self._loss is None and cause in _LOSSES:
+            self._loss = _Loss(t, episode, cause)
+        elif self._loss is not None and cause == "group":
+            self._loss = self._loss._replace(group=True)
+
+    def trained(self, update: ev.Update, waited: float, last: ev.Finish | None, begun: float) -> None:
+        """An update begins for which the trainer waited so many seconds.
+
+        `last` is the last finish until now, and `begun` when its worker last began an attempt at an episode.
+        """
+        longest = waited >= self._notable and waited > self._longest
+        if longest and last is not None and last.t == update.t and last.episode in update.episodes:
+            self._longest = waited
+            self._explain(update.t, waited, last, begun)
+        self._loss = None
+        if self._retries:
+            for episode in update.episodes:
+                self._retries.pop(episode, None)
+
+    def _explain(self, t: float, waited: float, last: ev.Finish, begun: float) -> None:
+        """Tell of the longest wait in the log, once there has been one with a cause to be told."""
+        times, failure = self._retries.get(last.episode, (0, ""))
+        what = f"episode {last.episode}"
+        if times:
+            what = f"retry{f' {times}' if times > 1 else ''} of {what} after a {failure}"
+        elif (loss := self._loss) is not None and loss.t <= begun < t:
+            of = f"the group of episode {loss.episode}" if loss.group else f"episode {loss.episode}"
+            what += f", begun after {of} was {_LOSSES[loss.cause]}"
+        elif self._log.longest is None:
+            return
+        self._explained = last.episode
+        self._log.waited(t, f"longest wait {span(waited)}: {worker(last.worker)}, {what}")
+
+
+_LOSSES = {"failure": "lost to a failure", "timeout": "lost to a timeout", "crash": "lost in a crash"}

@@ -20,6 +20,7 @@ DOWN: Final = int(Role.DOWN)
 STRAGGLER: Final = int(Role.STRAGGLER)
 
 _FEW = 20  # one in so many that still run are waited for by all
+_OLDEST = 1e6  # medians; beyond it, nobody can tell one age from another
 
 
 class Crew:
@@ -76,12 +77,21 @@ class Crew:
 
     def on(self, episode: int) -> list[int]:
         """Workers that are at an episode."""
-        at = enumerate(self.episode)
-        return [number for number, k in at if k == episode and self.state[number] in (RUN, WEIGHTS)]
+        found, number = [], -1
+        for _ in range(self.episode.count(episode)):
+            number = self.episode.index(episode, number + 1)
+            if self.state[number] in (RUN, WEIGHTS):
+                found.append(number)
+        return found
 
     def ages(self, t: float) -> NDArray[np.float64]:
         """Seconds that each has been at its last attempt."""
         return t - np.frombuffer(self.begun)
+
+    def medians(self, t: float) -> NDArray[np.float64]:
+        """The ages as multiples of an episode's median, at most `_OLDEST`; in seconds if that is 0."""
+        median = self._scale.median or 1.0
+        return np.minimum(self.ages(t), _OLDEST * median) / median
 
     def states(self, t: float) -> NDArray[np.uint8]:
         """What each is shown as: running ones by age, and stragglers.
@@ -93,10 +103,9 @@ class Crew:
         if self._few_are_waited_for():
             states[running] = STRAGGLER
         else:
-            ages = self.ages(t)
-            shades = np.minimum(ages[running] * ((AGES - 1) / (self._scale.median or 1.0)), AGES - 1)
+            shades = np.minimum(self.medians(t)[running] * (AGES - 1), AGES - 1)
             states[running] = RUN + shades.astype(np.uint8)
-            states[running & (ages >= self._scale.straggler)] = STRAGGLER
+            states[running & (self.ages(t) >= self._scale.straggler)] = STRAGGLER
         if self.flagged:
             states[[number for number in self.flagged if running[number]]] = STRAGGLER
         if self.frozen:

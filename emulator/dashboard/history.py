@@ -64,6 +64,8 @@ class History:
         self._depth = 0
         self._training = False
         self._stalled = False
+        self._waits_since = 0.0
+        self._finished: ev.Finish | None = None
         self._trainer_seconds = 0.0
         self._queue_seconds = 0.0
         self._trained = 0
@@ -77,8 +79,8 @@ class History:
         return self.crew.states(self.t)
 
     def ages(self) -> NDArray[np.float64]:
-        """Seconds that each worker has been at its last attempt."""
-        return self.crew.ages(self.t)
+        """For how many medians of an episode each worker has been at its last attempt, at most a million."""
+        return self.crew.medians(self.t)
 
     def totals(self) -> Totals:
         """The running totals now."""
@@ -193,9 +195,11 @@ class History:
     def _retry(self, e: ev.Retry) -> None:
         self.crew.enter(e.worker, RUN)
         self.crew.begun[e.worker] = e.t
+        self.barrier.retried(e)
 
     def _finish(self, e: ev.Finish) -> None:
         number = e.worker
+        self._finished = e
         self.crew.enter(number, IDLE)
         self._depth += 1
         if self.crew.flagged:
@@ -228,22 +232,27 @@ class History:
         if e.worker is not None:
             self._free(e.worker)
         self._versions.pop(e.episode, None)
+        self.barrier.lost(e.t, e.episode, e.cause)
         self.log.lost(e.t, "abort", e.cause, 1)
 
     def _fail(self, e: ev.Fail) -> None:
         self._free(e.worker)
         self._versions.pop(e.episode, None)
+        self.barrier.lost(e.t, e.episode, e.cause)
         if e.cause != "crash":
             self.log.lost(e.t, "fail", e.cause, 1)
 
     def _drop(self, e: ev.Drop) -> None:
         for episode in e.episodes:
             self._versions.pop(episode, None)
+            self.barrier.lost(e.t, episode, e.cause)
             if not self._relieve(episode):
                 self._depth -= 1
         self.log.lost(e.t, "drop", e.cause, len(e.episodes))
 
     def _update(self, e: ev.Update) -> None:
+        begun = self.crew.begun[self._finished.worker] if self._finished is not None else 0.0
+        self.barrier.trained(e, e.t - self._waits_since, self._finished, begun)
         self._training = True
         self._depth -= len(e.episodes)
         self._trained += len(e.episodes)
@@ -254,6 +263,7 @@ class History:
 
     def _updated(self, e: ev.Updated) -> None:
         self._training = False
+        self._waits_since = e.t
 
     def _learn(self, e: ev.Learn) -> None:
         if (self._reward or 0.0) < TARGET_SHARE <= e.reward:
@@ -266,6 +276,7 @@ class History:
 
     def _publish(self, e: ev.Publish) -> None:
         self._training = self.crew.frozen = False
+        self._waits_since = e.t
         self._version = e.version
         self.log.published(e.t, e.version, self._batch_staleness)
 
@@ -274,6 +285,7 @@ class History:
 
     def _unstall(self, e: ev.Unstall) -> None:
         self._stalled = False
+        self._waits_since = e.t
         self.log.add(e.t, "back", "trainer goes on")
 
     def _down(self, e: ev.Down) -> None:

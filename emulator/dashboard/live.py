@@ -1,7 +1,8 @@
 """The dashboard: it draws frames of what is watched, hears keys and signals, and gives the terminal back.
 
 All of it lives outside emulated time: frames are paced by the wall clock, and one that comes late, or finds
-the terminal still busy with the last, is dropped. Nothing here can change a trace but an injection.
+the terminal still busy with the last, is dropped. Drawing takes at most half of the time. Nothing here can
+change a trace but an injection.
 """
 
 import asyncio
@@ -197,8 +198,11 @@ class Show:
             if self._watched.ended != ended:
                 ended, self._changed = not ended, True
                 self._controls.closing = ended and (not self._holds or self._watched.interrupted)
+            begun = pace.wall()
             self._draw_if_changed()
-            due = max(due + interval, pace.wall())
+            # However long a frame takes, as long again is left for the run, the keys and the signals.
+            now = pace.wall()
+            due = max(due + interval, now + (now - begun))
             if not self._controls.closing:
                 await self._sleep_until(due)
 

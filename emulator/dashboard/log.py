@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from emulator.dashboard.text import count, span
 
 _KEPT = 64
+_ROOMY = 3  # rows, from which on the longest wait stays
+_COUNTLESS = 1e6  # medians, of which nobody wants to read a number
 
 
 class Entry(NamedTuple):
@@ -22,11 +24,15 @@ class Entry(NamedTuple):
 
 
 class Log:
-    """The last notable events, and apart from them the last publication, which would crowd them out."""
+    """The last notable events, and apart from them the last publication, which would crowd them out.
+
+    `longest` is the line of the longest wait, which stays while others go by.
+    """
 
     def __init__(self) -> None:
         self.entries: deque[Entry] = deque(maxlen=_KEPT)
         self.publication: Entry | None = None
+        self.longest: Entry | None = None
 
     def add(self, t: float, kind: str, text: str) -> None:
         """Take a line."""
@@ -46,7 +52,7 @@ class Log:
 
     def straggler(self, t: float, number: int, age: float, median: float) -> None:
         """A worker finished an episode that took very long."""
-        times = f", {age / median:.0f}x the median" if median else ""
+        times = f", {age / median:.0f}x the median" if age < _COUNTLESS * median else ""
         self.add(t, "straggler", f"{worker(number)} finished a straggler after {span(age)}{times}")
 
     def published(self, t: float, version: int, staleness: float) -> None:
@@ -54,17 +60,23 @@ class Log:
         text = f"policy v{version} published, trained on data {staleness:.1f} versions stale"
         self.publication = Entry(t, "publish", text)
 
+    def waited(self, t: float, text: str) -> None:
+        """There was a wait longer than all before."""
+        self.add(t, "wait", text)
+        self.longest = self.entries[-1]
+
     def injected(self, t: float, action: dict[str, Any]) -> None:
         """Something was injected."""
         ((kind, given),) = action.items()
         self.add(t, "inject", _INJECTIONS[kind](given) if kind in _INJECTIONS else kind)
 
     def last(self, n: int) -> list[Entry]:
-        """The lines to show in `n` rows, oldest first, the newest publication at its place in time."""
-        if self.publication is None:
-            return list(self.entries)[-n:] if n else []
-        kept = list(self.entries)[-(n - 1) :] if n > 1 else []
-        return sorted([*kept, self.publication], key=lambda entry: entry.t)[-n:] if n else []
+        """The lines to show in `n` rows, oldest first; those that stay are at their place in time."""
+        staying = (self.longest if n >= _ROOMY else None, self.publication if n else None)
+        pinned = [entry for entry in staying if entry is not None]
+        others = [entry for entry in self.entries if entry not in pinned]
+        kept = others[len(others) - min(n - len(pinned), len(others)) :]
+        return sorted([*kept, *pinned], key=lambda entry: entry.t)
 
 
 def workers(numbers: list[int]) -> str:

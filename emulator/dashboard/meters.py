@@ -13,6 +13,7 @@ _LEAST_SCALE = 4.0  # versions: below it a small staleness would look large
 def bar(canvas: Canvas, at: Area, share: float, role: Role) -> None:
     """A bar that fills each row of an area at a share of 1."""
     x, y, width, height = at
+    width = max(width, 0)
     eighths = round(min(max(share, 0.0), 1.0) * width * 8)
     full = canvas.glyphs.bar[8] * (eighths // 8) + (canvas.glyphs.bar[eighths % 8] if eighths % 8 else "")
     for row in range(y, y + height):
@@ -64,7 +65,7 @@ def histogram(canvas: Canvas, area: Area, lane: LaneState) -> None:
     counts, limit = lane.figures.staleness, lane.limit
     y, end = area.y, area.y + area.height
     rows = _lags(counts, area.height - (limit is not None))
-    largest = max((n for _, n in rows.values()), default=0) or 1
+    largest, total = max(n for _, n in rows.values()) or 1, sum(n for _, n in rows.values())
     label = max(2, *(len(text) for text, _ in rows.values()))
     ruled = limit is None
     for k, (text, n) in rows.items():
@@ -79,7 +80,7 @@ def histogram(canvas: Canvas, area: Area, lane: LaneState) -> None:
             bars = canvas.glyphs.bar
             drawn = bars[8] * (eighths // 8) + (bars[eighths % 8] if eighths % 8 else "")
             canvas.put(area.x + label + 1, y, drawn, Role.LIMIT if over else Role.STALE)
-            share = n / sum(counts.values())
+            share = n / total
             canvas.right(area.x + area.width, y, f"{share * 100:.0f}%" if share >= 0.01 else "<1%", Role.DIM)
         else:
             canvas.put(area.x + label + 1, y, canvas.glyphs.rest, Role.REST)

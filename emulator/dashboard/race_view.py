@@ -144,12 +144,15 @@ def _verdict(canvas: Canvas, x: int, y: int, lanes: Sequence[LaneState]) -> int:
             y += 1
     ranked = sorted(lanes, key=done, reverse=True)
     leader, others = ranked[0], ranked[1:]
-    why = (_why(others[-1] if others else leader), Role.TEXT)
+    behind = others[-1] if others else leader
+    why = (_why(behind), Role.TEXT)
     lead = (ahead(leader, others), Role.LEAD)
     costs = [("price:", Role.DIM), (leader.name, Role.STRONG), *price(leader)]
     room = canvas.width - x - 1
     fits = width_of(lead[0]) + 2 + width_of(why[0]) <= room
-    for line in ([lead, why], costs) if fits else ([lead], [why], costs):
+    longest = behind.history.log.longest
+    waited = [[(f"{behind.name} {longest.text}", Role.WARNING)]] if longest is not None else []
+    for line in (*([[lead, why]] if fits else [[lead], [why]]), *waited, costs):
         put_words(canvas, x, y, line, room)
         y += 1
     return y

@@ -2,8 +2,9 @@
 
 A state is folded from the events before it, and there may be a million of them. So the whole recording is
 folded once, and the state kept every so many events: packed, because that is small and quick to undo, with
-what never changes (the scenario, the columns of the past) shared. If all of them grow too large together,
-every second one is let go.
+what never changes (the scenario, the columns of the past) shared. A large state is kept less often, so that
+keeping takes no more than a few times as long as folding. If all of them grow too large together, every
+second one is let go.
 """
 
 import io
@@ -28,6 +29,8 @@ from emulator.scenario import Scenario
 
 EVERY = 4096
 """Events from one checkpoint to the next, unless their memory is used up."""
+
+_LARGE = 250_000  # bytes of a checkpoint, beyond which they are as much further apart as it is larger
 
 MEMORY = 256_000_000
 """Bytes that all checkpoints may take, about."""
@@ -140,7 +143,7 @@ class States:
                 self._checkpoints[1:] = self._checkpoints[2::2]
                 size = sum(len(checkpoint.packed) for checkpoint in self._checkpoints)
                 every *= 2
-            number += every
+            number += every * max(1, len(self._checkpoints[-1].packed) // _LARGE)
 
     def _pack(self) -> _Checkpoint:
         file = io.BytesIO()

@@ -104,7 +104,7 @@ def draw_grid(canvas: Canvas, area: Area, history: History) -> None:
     """
     states = history.states()
     grid = layout(len(states), area.width, area.height)
-    ages = history.ages() / (history.scale.median or 1.0)
+    ages = history.ages()
     if grid.band > 1:
         cells = min(grid.columns * grid.rows, len(states))
         states = np.frombuffer(bands(states.tobytes(), cells), np.uint8)

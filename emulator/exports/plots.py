@@ -154,11 +154,16 @@ def _times(t_end: float, y: float) -> str:
 
 
 def _marks(marks: Marks, t_end: float, y: float, down: float) -> str:
-    return "".join(
-        f'<path class="mark" d="M{_LEFT + _ACROSS * t / (t_end or 1.0):.1f} {y:.1f}v{down:.1f}">'
-        f"<title>{clock(t)} {escape(label)}</title></path>"
-        for t, label in marks
-    )
+    """A line for each moment, those too near each other to be told apart together in one."""
+    places: dict[int, list[tuple[float, str]]] = {}
+    for t, label in marks:
+        places.setdefault(int(_ACROSS * t / (t_end or 1.0)), []).append((t, label))
+    parts = []
+    for near in places.values():
+        (t, label), more = near[0], f" and {len(near) - 1:,} more" if len(near) > 1 else ""
+        at = f"M{_LEFT + _ACROSS * t / (t_end or 1.0):.1f} {y:.1f}v{down:.1f}"
+        parts.append(f'<path class="mark" d="{at}"><title>{clock(t)} {escape(label)}{more}</title></path>')
+    return "".join(parts)
 
 
 def _short(value: float) -> str:

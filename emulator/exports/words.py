@@ -13,9 +13,9 @@ def injection(action: dict[str, Any]) -> str:
 
 def _part(key: str, value: Any) -> str:
     if isinstance(value, list):
-        numbers = [str(number) for number in value]
-        some = numbers if len(numbers) <= 4 else [*numbers[:3], f"{len(numbers) - 3} more"]
-        return f"{key} {' '.join(some)}"
+        few = len(value) <= 4
+        some = " ".join(str(number) for number in (value if few else value[:3]))
+        return f"{key} {some}" if few else f"{key} {some} {len(value) - 3} more"
     if key == "factor":
         return f"x{value:g}"
     if key == "for" or key.endswith("_seconds"):

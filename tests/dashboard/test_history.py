@@ -1,13 +1,14 @@
 """The fold of events into what views draw: its totals are those of the figures, whatever happens."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from emulator import events as ev
+from emulator.dashboard.frame import draw
 from emulator.dashboard.history import History
 from emulator.dashboard.past import Totals
 from emulator.dashboard.scale import Scale, scale
+from emulator.dashboard.state import ClockReading
 from emulator.dashboard.still import fold
 from emulator.dashboard.theme import Role
 from emulator.metrics import Figures
@@ -88,6 +89,61 @@ def test_a_synchronous_lane_loses_the_time_in_which_all_wait_for_one_an_asynchro
     assert "all waited 2m20s for w001 (episode 1)" in [entry.text for entry in synchronous.log.entries]
     assert asynchronous.barrier.by_episode == {}
     assert asynchronous.barrier.seconds == 0.0
+
+
+def rounds(events: list[ev.Event]) -> History:
+    """Four workers that begin a round at 0, three of which have finished by 20."""
+    history = History(four_workers("synchronous"), FOUR)
+    history.add([ev.Start(0.0, w, w, 0, 0, 20.0) for w in range(4)])
+    history.add([ev.Finish(20.0, w, w) for w in (0, 1)])
+    history.add(events)
+    return history
+
+
+def test_the_log_names_the_retry_behind_the_longest_wait_and_keeps_that_line() -> None:
+    history = rounds([ev.Finish(20.0, 2, 2), ev.Retry(50.0, 3, 3, "timeout"), ev.Finish(80.0, 3, 3)])
+    history.add([ev.Update(80.0, 0, [0, 1, 2, 3])])
+    history.advance(85.0)
+    told = "longest wait 1m20s: w003, retry of episode 3 after a timeout"
+    assert [entry.text for entry in history.log.entries if entry.kind == "wait"] == [told]
+    for version in range(1, 100):
+        history.log.add(85.0 + version, "inject", "something else")
+    history.add([ev.Publish(200.0, 1)])
+    assert history.log.last(3)[0].text == told
+    assert told not in [entry.text for entry in history.log.last(2)]
+    # A shorter wait says nothing; a longer one is told of, now that there was one worth it.
+    for k, t in ((4, 230.0), (5, 400.0)):
+        history.add([ev.Start(t - 20, 0, k, k, 1, 20.0), ev.Finish(t, 0, k), ev.Update(t, k, [k])])
+        history.add([ev.Updated(t, k, True), ev.Publish(t, k)])
+    assert history.log.longest == (400.0, "wait", "longest wait 2m50s: w000, episode 5", 0)
+
+
+def test_the_log_names_the_loss_that_an_episode_of_the_longest_wait_was_begun_after() -> None:
+    replaced = [
+        ev.Fail(50.0, 3, 3, "failure"),
+        ev.Abort(50.0, 2, 2, "group"),
+        ev.Start(50.0, 3, 4, 2, 0, 20.0),
+        ev.Start(50.0, 2, 5, 2, 0, 20.0),
+        ev.Finish(70.0, 2, 5),
+        ev.Finish(75.0, 3, 4),
+        ev.Update(75.0, 0, [0, 1, 4, 5]),
+    ]
+    told = "longest wait 1m15s: w003, episode 4, begun after the group of episode 3 was lost to a failure"
+    assert rounds(replaced).log.longest == (75.0, "wait", told, 0)
+    alone = [event for event in replaced if not isinstance(event, ev.Abort)]
+    one = rounds(alone).log.longest
+    assert one is not None
+    assert one.text.endswith("w003, episode 4, begun after episode 3 was lost to a failure")
+
+
+def test_a_race_says_why_the_lane_behind_waited_longest() -> None:
+    environment = {"failure_probability": 0.3, "timeout_seconds": 100, "retries": 2}
+    lanes = fold(long_tail(duration=600, environment=environment).lane_scenarios(), 600)
+    longest = lanes[0].history.log.longest
+    assert longest is not None
+    assert "retry" in longest.text
+    frame = draw(lanes, ClockReading(600, 60.0), (100, 30)).plain()
+    assert f"SYNC {longest.text}" in frame
 
 
 def test_one_step_off_loses_only_what_the_update_does_not_hide() -> None:
@@ -175,4 +231,4 @@ def test_an_episode_is_as_old_as_its_attempt_and_not_as_its_wait_for_a_sandbox()
     history = History(four_workers("asynchronous"), FOUR)
     history.add([ev.Start(0.0, 0, 0, 0, 0, 20.0), ev.Blocked(0.0, 0, "sandbox"), ev.Generate(100.0, 0)])
     history.advance(105.0)
-    assert np.isclose(history.ages()[0], 5.0)
+    assert history.ages()[0] == 5.0 / 20.0
