@@ -221,6 +221,11 @@ class Inject(NamedTuple):
     t: float
     action: dict[str, Any]
 
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The timeline entry that does the same: ``{"at": 600.0, "straggler": {...}}``."""
+        return {"at": self.t, **self.action}
+
 
 Event = (
     Start

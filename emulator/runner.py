@@ -53,8 +53,9 @@ class Run:
 
     `result` holds what the JSON output calls ``result``, until the end or until where the run was cut short.
     `error` says why it could not go on; `interrupted` that a person ended it. `name` is a lane's, in a race.
-    `events` and `episodes` are there if the run was asked to keep its events. `hash_trace` and `recall` are
-    where `trace_sha256` and `events` come from.
+    `interventions` are what took effect of the timeline and of a person's keys, in order, as entries of a
+    timeline with all numbers resolved. `events` and `episodes` are there if the run was asked to keep its
+    events. `hash_trace` and `recall` are where `trace_sha256` and `events` come from.
     """
 
     scenario: Scenario
@@ -64,6 +65,7 @@ class Run:
     name: str | None = None
     error: RunError | None = None
     interrupted: bool = False
+    interventions: Sequence[dict[str, Any]] = ()
     recall: Callable[[], Sequence[Event]] | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -102,6 +104,7 @@ class Run:
             "scenario": self.scenario.resolved(),
             "seed": self.scenario.seed,
             "result": self.result,
+            "interventions": list(self.interventions),
             "trace_sha256": self.trace_sha256,
             "clock": asdict(self.clock),
         }
@@ -204,6 +207,7 @@ class LaneView:
             name=self.name,
             error=self.error,
             interrupted=interrupted and self.error is None,
+            interventions=tuple(figures.interventions),
             recall=None if self._kept is None else self._recall,
         )
 

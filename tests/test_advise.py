@@ -18,7 +18,7 @@ from emulator.advice import Advice, advise_on
 from emulator.advice.candidates import mapping, strategies, vary, worker_counts
 from emulator.advice.choosing import ranked, yaml_of
 from emulator.advice.limits import make_limits
-from emulator.advice.options import LIKE, difference, options_of
+from emulator.advice.options import LIKE, Option, difference, options_of
 from emulator.advice.report import AdviceSummary
 from emulator.cli import main
 from emulator.errors import ScenarioError, SweepBrokenError
@@ -293,11 +293,11 @@ def test_where_only_several_limits_together_rule_all_out_none_is_said_to_bind() 
 
 
 def test_a_limit_inside_the_interval_is_told() -> None:
-    # The mean 1.9 meets 2; its interval is ± 12.706 x 0.1.
-    runs: Runs = {("gate", 64): [_row(100, 1.8), _row(100, 2.0)]}
+    # The mean 1.9 meets 2; its interval is ± 4.303 x 0.1 / √3.
+    runs: Runs = {("gate", 64): [_row(100, 1.8), _row(100, 1.9), _row(100, 2.0)]}
     advice = _advice({"gate": GATE}, runs, max_staleness=2, min_length_bias=0.9)
     assert [limit.name for limit in advice.best[0].unclear] == ["max_staleness"]
-    assert "mean staleness 1.90 ±1.27 lies about the limit" in _drawn(advice, 80)
+    assert "mean staleness 1.90 ±0.25 lies about the limit" in _drawn(advice, 80)
 
 
 def test_what_fails_or_trains_nothing_is_not_advised() -> None:
@@ -565,3 +565,62 @@ def _drawn(advice: Advice, width: int) -> str:
     page = io.StringIO()
     Console(file=page, width=width, color_system=None).print(AdviceSummary(advice), crop=False)
     return "\n".join(line.rstrip() for line in page.getvalue().split("\n"))
+
+
+_FIGURE = st.tuples(
+    st.floats(1, 500).map(lambda x: round(x, 1)),
+    st.floats(0, 20).map(lambda x: round(x, 2)),
+    st.floats(0.2, 1.3).map(lambda x: round(x, 3)),
+    st.floats(0.1, 1).map(lambda x: round(x, 3)),
+)
+_ROWS = st.integers(1, 4).flatmap(lambda n: st.tuples(*[st.lists(_FIGURE, min_size=n, max_size=n)] * 3))
+
+
+@settings(max_examples=150)
+@given(_ROWS, st.booleans())
+def test_every_sentence_follows_from_the_means_that_are_read(rows: Any, alike: bool) -> None:
+    """Whatever the results: what is gained is better, what is given up is worse, and nothing is left out."""
+    if alike:  # close to each other, so that some tie
+        rows = [
+            [
+                tuple(a + (b - a) / 50 for a, b in zip(*pair, strict=True))
+                for pair in zip(rows[0], r, strict=True)
+            ]
+            for r in rows
+        ]
+    made = [[_row(u, s, bias=b, oldest=2 * s) | {"workers.goodput": g} for u, s, b, g in own] for own in rows]
+    table = _sweep({"none": NO_CAP, "gate": GATE, "cancel": CANCEL}, dict(zip(_PLACES, made, strict=True)))
+    advice = advise_on(table, (), scenario=_hour(), budget=96)
+    assert advice.best
+    for found in advice.best:
+        if found.against is None:
+            continue
+        assert "nothing" not in found.sentence
+        for parts, better in ((found.gains, True), (found.gives_up, False)):
+            for text in parts:
+                assert text in found.sentence
+                assert _is_better(text, found.option, found.against) == better, text
+        told = " ".join((*found.gains, *found.gives_up, *found.ties))
+        for figure, words, form in _READ:
+            own, other = found.option.mean(figure) or 0.0, found.against.mean(figure) or 0.0
+            if form.format(own) != form.format(other):
+                assert any(word in told for word in words), (figure, found.sentence)
+        assert found.sentence.endswith("the same in every figure") == (not told)
+
+
+_PLACES = [("none", 64), ("gate", 64), ("cancel", 64)]
+_READ = (
+    ("updates_per_hour", ("more updates", "of its updates", "updates per hour"), "{:.1f}"),
+    ("staleness.mean", ("staleness",), "{:.2f}"),
+    ("episode_seconds.length_bias", ("length bias",), "{:.2f}"),
+    ("workers.goodput", ("goodput",), "{:.1%}"),
+)
+
+
+def _is_better(text: str, option: Option, other: Option) -> bool:
+    if "updates" in text:
+        return (option.mean("updates_per_hour") or 0) > (other.mean("updates_per_hour") or 0)
+    own, _, theirs = text.removesuffix(" %").partition(" instead of ")
+    less = "staleness" in text
+    own_value, their_value = float(own.removesuffix(" %").split()[-1]), float(theirs)
+    return own_value < their_value if less else own_value > their_value

@@ -79,6 +79,7 @@ FORM: dict[str, Any] = {
         "queue": dict.fromkeys(["mean", "max"]),
         "episode_seconds": dict.fromkeys(["started_mean", "trained_mean", "length_bias"]),
     },
+    "interventions": None,
     "trace_sha256": None,
     "clock": dict.fromkeys(
         ["asked_speed", "achieved_speed", "wall_seconds", "paused_seconds", "worst_lag_ms"]

@@ -8,9 +8,7 @@ from rich.console import Console
 
 import emulator
 from emulator import Run, RunError, Scenario
-from emulator.cli import watching
 from emulator.errors import DeadlockError, EndlessInstantError, LearnerError
-from emulator.events import Inject, Publish
 from emulator.summary import (
     RaceSummary,
     RunSummary,
@@ -25,6 +23,7 @@ from emulator.theory import limits
 from tests.golden.make import CLOCK, WIDTHS, draw, golden, summaries
 
 CASES = dict(summaries())
+STALL = {"at": 20.0, "stall_trainer": {"for": 60}}
 
 
 def run_of(strategy: dict[str, object] | None = None, *, duration: float = 600.0) -> Run:
@@ -121,7 +120,7 @@ def test_a_run_tells_the_share_it_dropped_beside_theory() -> None:
     tends = limits(scenario)["episodes.dropped_share"].value
     text = draw(RunSummary(run), 80)
     assert f"{100 * dropped:.1f}% dropped, theory tends to {100 * tends:.1f}%" in text
-    assert "theory" not in draw(RunSummary(run, injected=True), 80)
+    assert "dropped, theory" not in draw(RunSummary(replace(run, interventions=[STALL])), 80)
 
 
 def test_where_no_law_holds_no_theory_is_shown() -> None:
@@ -135,10 +134,24 @@ def test_where_no_law_holds_no_theory_is_shown() -> None:
 def test_what_a_person_changed_has_no_theory() -> None:
     run = run_of()
     assert "theory" in draw(RunSummary(run), 80)
-    assert "theory" not in draw(RunSummary(run, injected=True), 80)
-    assert "theory" not in draw(RaceSummary([replace(run, name="a")] * 2, injected=True), 80)
-    changed = replace(run, recall=lambda: [Inject(20.0, {"stall_trainer": {"for": 60}})])
+    changed = replace(run, interventions=[STALL])
     assert "theory" not in draw(RunSummary(changed), 80)
+    assert "theory" not in draw(RaceSummary([replace(changed, name="a")] * 2), 80)
+
+
+def test_a_summary_names_the_first_interventions_and_counts_the_others() -> None:
+    crash = {"at": 65.0, "crash": {"workers": [0, 1], "restart_seconds": 60}}
+    straggler = {"at": 720.0, "straggler": {"episode": 130, "factor": 8}}
+    run = replace(run_of(), interventions=[STALL, crash, straggler])
+    words = (
+        "stall trainer: for 1m; 00:01:05 crash: workers 0 1, restart 1m; 00:12:00 straggler: episode 130, x8"
+    )
+    assert f"00:00:20 {words}" in " ".join(draw(RunSummary(run), 80).split())
+    many = replace(run, interventions=[STALL, crash, straggler, *[crash] * 1200], name="a")
+    lanes = [many, replace(many, name="b"), replace(many, name="c", interventions=())]
+    drawn = " ".join(draw(RaceSummary(lanes), 80).split())
+    assert f"interventions in a, b: 00:00:20 {words}; and 1,200 more" in drawn
+    assert "interventions" not in draw(RunSummary(run_of()), 80)
 
 
 def test_an_interrupted_run_is_compared_with_theory_for_as_long_as_it_went() -> None:
@@ -246,18 +259,6 @@ def test_a_strategy_is_told_with_the_options_that_matter() -> None:
     ]
     for strategy, text in told:
         assert strategy_text(run_of(strategy, duration=1.0).scenario) == text
-
-
-def test_a_key_that_injects_is_noticed_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching.Look, "on_terminal", True)
-    monkeypatch.setattr("emulator.dashboard.watch_dashboard", lambda lanes, **_: (None, [[] for _ in lanes]))
-    look = watching.Look(live=True, quiet=False, hold=False, ascii=False, theme="dark")
-    watched = watching.Watching([run_of().scenario] * 2, look)
-    (sink,) = watched.sinks[1]
-    sink([Publish(20.0, 1)])
-    assert not watched.injected
-    sink([Publish(35.0, 2), Inject(40.0, {"stall_trainer": {"for": 60}})])
-    assert watched.injected
 
 
 def test_only_a_deadlock_is_called_one() -> None:

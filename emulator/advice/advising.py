@@ -94,6 +94,7 @@ class Advice:
             "against": None if found.against is None else found.against.name,
             "gives_up": list(found.gives_up),
             "gains": list(found.gains),
+            "ties": list(found.ties),
             "unclear": [limit.name for limit in found.unclear],
             "changes": found.changes,
             "yaml": found.yaml,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator.advice.limits import Limit
-from emulator.advice.options import BIAS, OLDEST, STALENESS, UPDATES, Option, difference
+from emulator.advice.options import BIAS, GOODPUT, OLDEST, P95, STALENESS, UPDATES, Option, difference
 from emulator.scenario import Scenario
 from emulator.scenario.values import plain
 from emulator.sweeps.axes import yaml_text
@@ -25,6 +25,7 @@ PLACES = 3
 class Choice:
     """An option that is advised, with what it gives up and gains against another, and the YAML that makes it.
 
+    `ties` are the figures whose means differ by no more than the seeds or a glance can tell.
     `against` is the best or, for the best itself, the fastest of all that were tried, whether it meets the
     limits or not (`against_meets`). `changes` are the sections of the scenario to replace, each whole:
     ``rollout``, with all that it says besides, and ``strategy``; `yaml` is the same as text, and `overrides`
@@ -37,6 +38,7 @@ class Choice:
     against_meets: bool
     gives_up: tuple[str, ...]
     gains: tuple[str, ...]
+    ties: tuple[str, ...]
     changes: dict[str, Any]
     yaml: str
     overrides: tuple[str, ...]
@@ -47,9 +49,10 @@ class Choice:
         """What it gives up and gains, in a line; empty where there is nothing to compare with."""
         if self.against is None:
             return ""
-        up, gains = (", ".join(parts) or "nothing" for parts in (self.gives_up, self.gains))
+        told = (("gives up", self.gives_up), ("gains", self.gains), ("about the same:", self.ties))
+        words = "; ".join(f"{verb} {', '.join(parts)}" for verb, parts in told if parts)
         which = "" if self.against_meets else ", beyond the limits"
-        return f"against {self.against.name}{which}: gives up {up}; gains {gains}"
+        return f"against {self.against.name}{which}: {words or 'the same in every figure'}"
 
 
 def meets(option: Option, limits: Sequence[Limit]) -> bool:
@@ -122,23 +125,39 @@ def different(order: Sequence[Option], places: int = PLACES) -> list[Option]:
     return [option for option in order if option in placed]
 
 
-def compare(option: Option, other: Option) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What an option gives up against another, and what it gains, each a few words with its figures."""
+@dataclass(frozen=True)
+class Comparison:
+    """What an option gives up against another, what it gains and what ties, a few words for each figure."""
+
+    gives_up: tuple[str, ...]
+    gains: tuple[str, ...]
+    ties: tuple[str, ...]
+
+
+def compare(option: Option, other: Option) -> Comparison:
+    """Compare two options in every figure; one that reads the same for both is in none of the lists."""
     gives_up: list[str] = []
     gains: list[str] = []
-    for figure, more, sign in _CRITERIA:
-        change = _differ(option, other, figure)
-        if change:
-            (gains if change * sign > 0 else gives_up).append(more(option, other, change))
+    ties: list[str] = []
+    for criterion in _CRITERIA:
+        a, b = option.mean(criterion.figure), other.mean(criterion.figure)
+        if a is None or b is None or criterion.text(a) == criterion.text(b):
+            continue
+        change = _differ(option, other, criterion.figure)
+        # Seeds that only one of them has may turn the means that are read against the seeds they share.
+        if change * (a - b) <= 0:
+            ties.append(f"{criterion.words} {criterion.text(a)} and {criterion.text(b)}")
+        else:
+            (gains if change * criterion.better > 0 else gives_up).append(criterion.change(a, b))
     if change := option.workers - other.workers:
         words = f"{abs(change):,} {'more' if change > 0 else 'fewer'} worker{'' if abs(change) == 1 else 's'}"
         (gains if change < 0 else gives_up).append(words)
-    return tuple(gives_up), tuple(gains)
+    return Comparison(tuple(gives_up), tuple(gains), tuple(ties))
 
 
 def choice(option: Option, against: Option | None, scenario: Scenario, limits: Sequence[Limit]) -> Choice:
     """Make the choice of an option, compared with another."""
-    gives_up, gains = compare(option, against) if against is not None else ((), ())
+    found = Comparison((), (), ()) if against is None else compare(option, against)
     sections = given(scenario)
     changed = option.changes(scenario)
     changes = {
@@ -152,7 +171,16 @@ def choice(option: Option, against: Option | None, scenario: Scenario, limits: S
     if "strategy" in changed:
         overrides.append(f"strategy={_flow(changed['strategy'])}")
     return Choice(
-        option, against, within, gives_up, gains, changes, yaml_of(changes), tuple(overrides), unclear
+        option=option,
+        against=against,
+        against_meets=within,
+        gives_up=found.gives_up,
+        gains=found.gains,
+        ties=found.ties,
+        changes=changes,
+        yaml=yaml_of(changes),
+        overrides=tuple(overrides),
+        unclear=unclear,
     )
 
 
@@ -207,33 +235,51 @@ def _differ(a: Option, b: Option, figure: str) -> float:
 
 
 def _better(option: Option, other: Option) -> bool:
-    """Whether an option has anything over another."""
-    return bool(compare(option, other)[1])
+    """Whether an option has anything over another that ranks it."""
+    if option.workers < other.workers:
+        return True
+    return any(
+        _differ(option, other, criterion.figure) * criterion.better > 0
+        for criterion in _CRITERIA
+        if criterion.ranks
+    )
 
 
-def _updates(option: Option, other: Option, change: float) -> str:
-    base = other.mean(UPDATES)
-    if not base:
-        return f"{abs(change):.1f} updates an hour"
-    share = 100 * abs(change) / base
-    number = f"{share:.0f}" if share >= 1 else f"{share:.1f}"
-    return f"{number} % {'more updates' if change > 0 else 'of its updates'}"
+@dataclass(frozen=True)
+class _Criterion:
+    """A figure that options are compared by: words, places, and what is better, more (1) or less (-1).
+
+    What is within the `resolution` is too little to speak of. A share is told in per cent.
+    """
+
+    figure: str
+    words: str
+    places: int
+    better: int
+    resolution: float = 0.0
+    ranks: bool = True
+    share: bool = False
+
+    def text(self, mean: float) -> str:
+        """A mean as it is told."""
+        return f"{mean:,.{self.places}%}".replace("%", " %") if self.share else f"{mean:,.{self.places}f}"
+
+    def change(self, mean: float, other: float) -> str:
+        """A mean against another; updates by their share of the other's."""
+        if self.figure != UPDATES or not other:
+            return f"{self.words} {self.text(mean)} instead of {self.text(other)}"
+        share = 100 * abs(mean - other) / other
+        places = 0 if share >= 1 else 1 if share >= 0.05 else 3
+        return f"{share:,.{places}f} % {'more updates' if mean > other else 'of its updates'}"
 
 
-def _instead(words: str, figure: str, places: int) -> Callable[[Option, Option, float], str]:
-    def tell(option: Option, other: Option, change: float) -> str:
-        return f"{words} {option.mean(figure):.{places}f} instead of {other.mean(figure):.{places}f}"
-
-    return tell
-
-
-_RESOLUTION = {STALENESS: 0.01, OLDEST: 1.0, BIAS: 0.01}
-"""What is too little to speak of: of staleness in versions, and of length bias."""
-
-_CRITERIA: tuple[tuple[str, Callable[[Option, Option, float], str], int], ...] = (
-    (UPDATES, _updates, 1),
-    (STALENESS, _instead("staleness", STALENESS, 2), -1),
-    (OLDEST, _instead("largest staleness", OLDEST, 1), -1),
-    (BIAS, _instead("length bias", BIAS, 2), 1),
+_CRITERIA = (
+    _Criterion(UPDATES, "updates per hour", 1, 1),
+    _Criterion(STALENESS, "staleness", 2, -1, 0.01),
+    _Criterion(P95, "p95 of staleness", 1, -1, 1.0, ranks=False),
+    _Criterion(OLDEST, "largest staleness", 1, -1, 1.0),
+    _Criterion(BIAS, "length bias", 2, 1, 0.01),
+    _Criterion(GOODPUT, "goodput", 1, 1, 0.005, ranks=False, share=True),
 )
-"""What options are compared by: how to tell it, and whether more of it is better."""
+
+_RESOLUTION = {criterion.figure: criterion.resolution for criterion in _CRITERIA}

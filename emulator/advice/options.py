@@ -109,10 +109,11 @@ def difference(a: Option, b: Option, figure: str, resolution: float) -> float:
     """How much more `a` has of a figure than `b`, and 0 where that is not told from nothing.
 
     That is a mean difference, seed by seed, within `resolution` or whose 95 % interval includes 0 (paired by
-    common random numbers, as in `emulator.sweeps.paired`).
+    common random numbers, as in `emulator.sweeps.paired`). One seed, which has no interval, is
+    believed.
     """
     at_a, at_b = a.values.get(figure, {}), b.values.get(figure, {})
-    found = interval([at_a[seed] - at_b[seed] for seed in at_a if seed in at_b])
+    found = interval([at_a[seed] - at_b[seed] for seed in at_a if seed in at_b], fewest=2)
     if found.mean is None or abs(found.mean) <= resolution:
         return 0.0
     if found.low is not None and found.high is not None and found.low <= 0 <= found.high:

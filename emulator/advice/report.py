@@ -14,6 +14,7 @@ from emulator.advice.choosing import Choice, missed
 from emulator.advice.limits import Limit
 from emulator.advice.options import BIAS, BUSY, GOODPUT, OLDEST, P95, STALENESS, UPDATES, Option
 from emulator.plots.words import seeds_text
+from emulator.sweeps.intervals import intervals_text
 
 WIDTH = 100
 """The columns of a page that is no terminal."""
@@ -64,7 +65,7 @@ def _heading(advice: Advice) -> Iterator[RenderableType]:
     table.add_column(overflow="ellipsis", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     title = Text.assemble((f"advice: {advice.scenario.name}", "bold"), f"  {seeds_text(advice.seeds)}")
-    table.add_row(title, "95 % intervals" if len(advice.seeds) > 1 else "")
+    table.add_row(title, intervals_text(len(advice.seeds)))
     yield table
     workers = f"at most {advice.budget:,} worker{'' if advice.budget == 1 else 's'}"
     yield Text(f"limits: {', '.join([*map(str, advice.limits), workers])}")

@@ -295,7 +295,7 @@ def run(
             if not error.runs:
                 raise
             outcome, unrecorded = error.runs[0], error
-        result = outcome.to_json() if as_json else RunSummary(outcome, watching.injected)
+        result = outcome.to_json() if as_json else RunSummary(outcome)
         _report([outcome], result, watching.signal, unrecorded)
 
 
@@ -334,7 +334,7 @@ def race(
                 raise
             outcomes, unrecorded = list(error.runs), error
         result = {"lanes": [outcome.to_json() for outcome in outcomes]}
-        summary = RaceSummary(outcomes, watching.injected)
+        summary = RaceSummary(outcomes)
         _report(outcomes, result if as_json else summary, watching.signal, unrecorded)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from emulator import modes
 from emulator.cli.output import can_be_drawn_on
-from emulator.events import Event, Inject
 from emulator.progress import ProgressLines
 from emulator.runner import EventSink, Session, Watcher
 from emulator.scenario import Scenario
@@ -31,14 +30,10 @@ class Look:
 
 
 class Watching:
-    """The watcher of a run and the sinks that it needs.
-
-    Afterwards `signal` is the one that ended it, and `injected` says whether a person changed it by a key.
-    """
+    """The watcher of a run and the sinks that it needs; afterwards `signal` is the one that ended it."""
 
     def __init__(self, lanes: Sequence[Scenario], look: Look) -> None:
         self.signal: int | None = None
-        self.injected = False
         self._listens = True
         self.sinks: list[list[EventSink]] = [[] for _ in lanes]
         self._view = None if look.quiet else self._choose_view(lanes, look)
@@ -52,7 +47,6 @@ class Watching:
                 lanes, hold=look.hold, ascii=look.ascii, theme=look.theme, on_signal=self._ended_by
             )
             self._listens = False  # the dashboard does: it has a terminal to restore first
-            self.sinks = [[*sinks, self._notice] for sinks in self.sinks]
             return watch
         lines = ProgressLines(lanes, sys.stderr)
         self.sinks = [[sink] for sink in lines.sinks]
@@ -77,9 +71,6 @@ class Watching:
             if self._view is not None:
                 await self._view(session)
             await session.ended.wait()
-
-    def _notice(self, events: Sequence[Event]) -> None:
-        self.injected = self.injected or any(type(event) is Inject for event in events)
 
     def _ended_by(self, number: signal.Signals) -> None:
         self.signal = self.signal or number

@@ -16,8 +16,8 @@ from emulator.dashboard.theme import DARK, Role
 from emulator.events import Inject
 from emulator.exports.frames import Film
 from emulator.exports.settings import Settings
-from emulator.exports.words import injection
 from emulator.recording import Recording
+from emulator.summary.interventions import injection
 
 FRAMES_A_SECOND = 20
 _ENTER = "\x1b[?25l\x1b[?7l\x1b[0m\x1b[2J"

@@ -17,11 +17,11 @@ from emulator.exports.series import ACCOUNTS, Series
 from emulator.exports.settings import Settings
 from emulator.exports.style import STYLE
 from emulator.exports.tracks import Tracks
-from emulator.exports.words import injection
 from emulator.metrics import GENERATING
 from emulator.recording import RecordedLane, Recording
 from emulator.recording.outcome import outcomes
 from emulator.summary import decimal, number, seconds_text, share, strategy_text, verdict
+from emulator.summary.interventions import injection
 from emulator.version import __version__
 
 _COLUMNS = 180

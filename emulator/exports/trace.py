@@ -14,10 +14,10 @@ from typing import Any, TextIO
 from emulator.exports.series import Series
 from emulator.exports.settings import Settings
 from emulator.exports.tracks import TRAINER, Batch, Stretch, Tracks
-from emulator.exports.words import injection
 from emulator.metrics import GENERATING
 from emulator.recording import RecordedLane, Recording
 from emulator.summary import strategy_text
+from emulator.summary.interventions import injection
 
 _THREADS = 1_000_000  # numbers kept for the threads of a process, since viewers want them to differ
 _FLOWS = 1_000_000_000

@@ -50,6 +50,7 @@ class Fold:
         self.frozen = False
         self.workers: dict[int, WorkerRecord] = {w: WorkerRecord() for w in range(scenario.rollout.workers)}
         self.episodes: dict[int, EpisodeRecord] = {}
+        self.interventions: list[dict[str, Any]] = []
         self.counts: Counter[str] = Counter()
         self.depth = 0
         self.max_depth = 0
@@ -449,7 +450,7 @@ class Fold:
         worker.state = LEFT
 
     def _inject(self, e: ev.Inject) -> None:
-        pass
+        self.interventions.append(e.entry)
 
 
 HANDLERS: Final[dict[type[ev.Event], Callable[[Fold, Any], None]]] = {

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Estimate(NamedTuple):
-    """A mean over seeds with its 95 % interval, which is None where fewer than two seeds have the figure."""
+    """A mean over seeds with its 95 % interval, None where fewer than three seeds have the figure."""
 
     mean: float
     low: float | None = None

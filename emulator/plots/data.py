@@ -19,6 +19,7 @@ from emulator.plots.plan import Line, Plan, plans
 from emulator.plots.table import Table
 from emulator.plots.words import failures_text, scenario_text, seeds_text, subject, value_label
 from emulator.summary import strategy_text
+from emulator.sweeps.intervals import FEWEST
 from emulator.sweeps.table import Sweep
 
 UPDATES = "updates_per_hour"
@@ -178,6 +179,8 @@ def _caption(table: Table, plan: Plan, *words: str) -> tuple[str, ...]:
 def _statistics(table: Table, of: str = "") -> str:
     if len(table.seeds) < 2:
         return seeds_text(table.seeds)
+    if len(table.seeds) < FEWEST:
+        return f"mean of {of}{seeds_text(table.seeds)}"
     return f"mean and 95 % interval of {of}{seeds_text(table.seeds)}"
 
 

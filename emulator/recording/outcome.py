@@ -5,6 +5,7 @@ from typing import Any
 
 from emulator.clock import ClockStatistics
 from emulator.errors import RunError
+from emulator.events import Inject
 from emulator.recording.reading import RecordedLane, Recording
 from emulator.runner import Run
 from emulator.trace import trace_of
@@ -37,6 +38,7 @@ def _outcome(recording: Recording, lane: RecordedLane) -> Run:
         name=lane.name,
         error=None if lane.error is None else RunError(lane.error),
         interrupted=lane.interrupted or recording.cut is not None,
+        interventions=tuple(event.entry for event in lane.events if isinstance(event, Inject)),
         recall=lambda: lane.events,
     )
 

@@ -59,8 +59,7 @@ def _document(path: Path) -> dict[str, Any]:
     """The scenario of a recording in the form of a file."""
     recording = read(path)
     timelines = {
-        lane.name: [{"at": e.t, **e.action} for e in lane.events if isinstance(e, Inject)]
-        for lane in recording.lanes
+        lane.name: [e.entry for e in lane.events if isinstance(e, Inject)] for lane in recording.lanes
     }
     document = recording.scenario.resolved()
     if not recording.is_race:

@@ -94,7 +94,7 @@ class Recorder:
     def _end(self, runs: Sequence[Run]) -> dict[str, Any]:
         told = [run.to_json() for run in runs]
         for run in told:
-            for key in ("schema", "emulator", "scenario", "seed"):
+            for key in ("schema", "emulator", "scenario", "seed", "interventions"):
                 del run[key]
         return told[0] if self._names is None else {"lanes": told}
 

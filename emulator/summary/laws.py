@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from emulator.events import Inject
 from emulator.runner import Run
 from emulator.summary.texts import decimal, percent, share, tenths
 
@@ -11,19 +10,20 @@ if TYPE_CHECKING:
     from emulator.theory import Expectation, Limit
 
 
-def theory_beside(run: Run, *, injected: bool, ascii_only: bool, brief: bool = False) -> dict[str, str]:
+def theory_beside(run: Run, *, ascii_only: bool, brief: bool = False) -> dict[str, str]:
     """What theory says of a run's figures, by their names here.
 
     What it expects for as long as the run went; else what a figure
     tends to, or is at most: in signs if `brief`.
     """
-    injected = injected or (run.recall is not None and any(type(event) is Inject for event in run.events))
     seconds = run.result["emulated_seconds"]
-    if injected or run.error is not None or not seconds:
+    if run.error is not None or not seconds:
         return {}
     from emulator.theory import expected, limits  # noqa: PLC0415  (it takes long to import)
 
-    scenario = run.scenario.model_copy(update={"duration": seconds})
+    # What a person injected rules out the laws that a timeline of the file does.
+    changed = {"duration": seconds, "events": run.scenario.events or run.interventions}
+    scenario = run.scenario.model_copy(update=changed)
     laws, found = expected(scenario), limits(scenario)
     told: dict[str, str] = {}
     for name, (figure, tell) in _LAWS.items():

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from emulator.runner import Run
+from emulator.summary.interventions import interventions_text
 from emulator.summary.laws import DROPPED, OF_FINISHED, STALENESS, UPDATES, theory_beside
 from emulator.summary.parts import (
     CAUSES,
@@ -45,29 +46,23 @@ _SECTIONS = (
 
 @dataclass(frozen=True)
 class RaceSummary:
-    """The lanes of a race beside each other, and one line that says who is ahead and at what price.
-
-    `injected` says that a person changed them on the way, so that no law holds.
-    """
+    """The lanes of a race beside each other, and one line that says who is ahead and at what price."""
 
     runs: Sequence[Run]
-    injected: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it: a column for each of up to four lanes, else a row."""
         first = self.runs[0]
         yield heading(first, f"race: {first.scenario.name}", "same seed, same episodes", whole=True)
         yield (stopped(first) if first.interrupted else None) or Text()
-        laws = [
-            theory_beside(run, injected=self.injected, ascii_only=options.ascii_only, brief=True)
-            for run in self.runs
-        ]
+        laws = [theory_beside(run, ascii_only=options.ascii_only, brief=True) for run in self.runs]
         if len(self.runs) <= _MOST_COLUMNS:
             yield self._columns(laws, ascii_only=options.ascii_only)
         else:
             yield self._rows()
             yield from self._expected(laws, options.max_width)
             yield from self._learned()
+        yield from self._interventions()
         yield Text()
         words = verdict(self.runs)
         if len(words) > options.max_width:
@@ -75,6 +70,18 @@ class RaceSummary:
         yield Text(words, style="bold")
         yield Text()
         yield footer(first.clock)
+
+    def _interventions(self) -> Iterator[Text]:
+        """What was injected, in a line for all lanes that had the same."""
+        lanes: dict[str, list[str]] = {}
+        for run in self.runs:
+            if run.interventions:
+                lanes.setdefault(interventions_text(run.interventions), []).append(run.name or "")
+        if lanes:
+            yield Text()
+        for text, names in lanes.items():
+            where = "" if len(names) == len(self.runs) else f" in {', '.join(names)}"
+            yield Text(f"interventions{where}: {text}", style=DIM)
 
     def _columns(self, laws: Sequence[Mapping[str, str]], *, ascii_only: bool) -> Table:
         table = Table(box=None, padding=(0, 1), show_edge=False, pad_edge=False)

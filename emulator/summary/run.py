@@ -11,6 +11,7 @@ from rich.text import Text
 
 from emulator.runner import Run
 from emulator.scenario import Scenario
+from emulator.summary.interventions import interventions_text
 from emulator.summary.laws import DROPPED, OF_FINISHED, UPDATES, theory_beside
 from emulator.summary.parts import (
     ALERT,
@@ -37,13 +38,9 @@ _HISTOGRAM_BAR = 40
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The summary of one run: its figures, each with what they are made of where that says something.
-
-    `injected` says that a person changed it on the way, so that no law holds.
-    """
+    """The summary of one run: its figures, each with what they are made of where that says something."""
 
     run: Run
-    injected: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it."""
@@ -54,13 +51,15 @@ class RunSummary:
         table.add_column(no_wrap=True)
         table.add_column(justify="right", no_wrap=True)
         table.add_column()
-        theory = theory_beside(run, injected=self.injected, ascii_only=options.ascii_only)
+        theory = theory_beside(run, ascii_only=options.ascii_only)
         for name, value, detail in _figures(result, ascii_only=options.ascii_only):
             if law := theory.get(name):
                 detail.append(f"{', ' if detail.plain[-1:].isalnum() else '  '}theory {law}", style=DIM)
             table.add_row(Text(name), Text(value, style="bold"), detail)
         for name, more in _further(run.scenario, result, theory.get(DROPPED)):
             table.add_row(Text(name), Text(), Text(more))
+        if run.interventions:
+            table.add_row(Text("interventions"), Text(), Text(interventions_text(run.interventions)))
         yield table
         yield from _histogram(result["staleness"], limit_of(run.scenario), ascii_only=options.ascii_only)
         yield Text()

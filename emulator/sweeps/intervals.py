@@ -7,6 +7,9 @@ from dataclasses import dataclass
 CONFIDENCE = 0.95
 """How often an interval covers the true mean."""
 
+FEWEST = 3
+"""The fewest values that have an interval: that of two is 12.7 standard errors wide and tells nothing."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -19,10 +22,11 @@ class Interval:
     high: float | None
 
 
-def interval(values: Sequence[float]) -> Interval:
+def interval(values: Sequence[float], fewest: int = FEWEST) -> Interval:
     """Mean and 95 % interval of independent values, by Student's t with n - 1 degrees of freedom.
 
-    Student, The probable error of a mean, Biometrika 6, 1908. One value has a mean and no interval.
+    Student, The probable error of a mean, Biometrika 6, 1908. Fewer than `fewest` values have no interval;
+    that of two is too wide to be shown, and right to decide by.
     """
     n = len(values)
     if n == 0:
@@ -31,8 +35,15 @@ def interval(values: Sequence[float]) -> Interval:
     if n == 1:
         return Interval(1, mean, None, None, None)
     se = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n)
+    if n < fewest:
+        return Interval(n, mean, se, None, None)
     half = _quantile(n - 1) * se
     return Interval(n, mean, se, mean - half, mean + half)
+
+
+def intervals_text(seeds: int) -> str:
+    """What is to be said of the intervals over so many seeds: what they are, or why there are none."""
+    return "95 % intervals" if seeds >= FEWEST else f"no intervals: they take {FEWEST} seeds"
 
 
 def _quantile(freedom: int) -> float:

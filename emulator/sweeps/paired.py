@@ -17,7 +17,7 @@ class Difference:
     """Mean of the figure at `b` minus the figure at `a`, with its 95 % interval.
 
     `point` has the values of the other axes, and `pairs` says of how many seeds it is. The mean is None
-    without a pair, the interval is None with fewer than two.
+    without a pair, the interval is None with fewer than three.
     """
 
     point: dict[str, Cell]

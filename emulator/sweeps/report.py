@@ -11,6 +11,7 @@ from rich.text import Text
 from emulator.plots.words import value_text
 from emulator.summary import decimal
 from emulator.sweeps.axes import Cell, cell_text
+from emulator.sweeps.intervals import intervals_text
 from emulator.sweeps.table import Sweep
 
 WIDTH = 100
@@ -27,7 +28,7 @@ _FIRST_DROPPED = (("dropped %", "tends to"), ("at most",), ("p95/max",), ("busy 
 
 @dataclass(frozen=True)
 class SweepSummary:
-    """Updates per hour, utilisation, staleness and length bias at every point, with 95 % intervals."""
+    """Updates per hour, utilisation, staleness and length bias at every point, with intervals."""
 
     sweep: Sweep
 
@@ -83,7 +84,8 @@ def _heading(sweep: Sweep) -> Table:
     table.add_column(justify="right", no_wrap=True)
     runs = f"{len(sweep.points):,} points, {told}"
     table.add_row(
-        Text.assemble((f"sweep: {sweep.scenario.name}", "bold"), f"  {runs}"), Text("95 % intervals")
+        Text.assemble((f"sweep: {sweep.scenario.name}", "bold"), f"  {runs}"),
+        Text(intervals_text(len(seeds))),
     )
     return table
 

@@ -31,9 +31,9 @@ from emulator.exports.plots import ceiling
 from emulator.exports.series import ACCOUNTS, STRAGGLER, Series
 from emulator.exports.settings import parse_settings
 from emulator.exports.tracks import TRAINER, Tracks
-from emulator.exports.words import injection
 from emulator.recording import RecordedLane, Recording
 from emulator.runner import run_lanes
+from emulator.summary.interventions import injection
 from tests.dashboard.scenarios import long_tail
 from tests.patience import PATIENCE
 from tests.scenarios import KINDS, scenarios

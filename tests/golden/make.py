@@ -79,6 +79,7 @@ def _load(lane: dict[str, Any]) -> Run:
         clock=CLOCK,
         name=lane.get("name"),
         error=RunError(lane["error"]) if "error" in lane else None,
+        interventions=lane["interventions"],
     )
 
 

@@ -23,11 +23,13 @@ FIGURES = {
 }
 
 
-def _sweep(vary: list[str], changes: list[dict[str, object]], *, interrupted: bool = False) -> Sweep:
-    """A sweep of one seed a point, and two where there are twice as many changes."""
-    grid = make_grid(small(), vary, 2)
+def _sweep(
+    vary: list[str], changes: list[dict[str, object]], *, interrupted: bool = False, seeds: int = 2
+) -> Sweep:
+    """A sweep that has a run for each of the changes."""
+    grid = make_grid(small(), vary, seeds)
     rows = [
-        grid.row(run // 2, 1 + run % 2, {"error": None, **FIGURES, **change})
+        grid.row(run // seeds, 1 + run % seeds, {"error": None, **FIGURES, **change})
         for run, change in enumerate(changes)
     ]
     return Sweep(grid, rows, interrupted)
@@ -40,12 +42,20 @@ def _text(sweep: Sweep, width: int = WIDTH) -> list[str]:
 
 
 def test_a_line_has_the_means_and_their_intervals() -> None:
-    # Of two values the interval is the mean ± 12.706 times half their difference.
-    sweep = _sweep(["rollout.group_size=1"], [{"updates_per_hour": 99.0}, {"updates_per_hour": 101.0}])
+    # Student's t of three values at 97.5 % is 4.303; their standard error is 1 / √3.
+    rows = [{"updates_per_hour": updates} for updates in (99.0, 100.0, 101.0)]
+    sweep = _sweep(["rollout.group_size=1"], rows, seeds=3)
     *_, header, line = _text(sweep)
     assert header.split() == ["group", "size", "updates/h", "theory", "busy", "%", "stale", "p95/max", "bias"]
     theory = f"{sweep.summary()[0]['theory.updates_per_hour']:.1f}"
-    assert line.split() == f"1 100.0 ±12.7 {theory} 50.0 ±0.0 1.25 ±0.00 4.0/31.0 0.75 ±0.00".split()
+    assert line.split() == f"1 100.0 ±2.5 {theory} 50.0 ±0.0 1.25 ±0.00 4.0/31.0 0.75 ±0.00".split()
+
+
+def test_two_seeds_have_means_and_no_intervals_and_the_heading_says_why() -> None:
+    lines = _text(_sweep(["rollout.group_size=1"], [{"updates_per_hour": 99.0}, {"updates_per_hour": 101.0}]))
+    assert lines[0].endswith("no intervals: they take 3 seeds")
+    assert lines[-1].split()[:2] == ["1", "100.0"]
+    assert "±" not in "".join(lines)
 
 
 def test_theory_stands_beside_the_measured_where_a_law_holds() -> None:
@@ -124,24 +134,24 @@ _AXES = st.lists(
 @settings(max_examples=20)
 @given(_AXES)
 def test_the_table_fits_with_every_figure_whole(vary: list[str]) -> None:
-    grid = make_grid(small(), vary, 2)
+    grid = make_grid(small(), vary, 3)
     rows = [
         grid.row(point, seed, {"error": None, **FIGURES, "updates_per_hour": 90.0 + seed})
         for point in range(len(grid.points))
-        for seed in (1, 2)
+        for seed in (1, 2, 3)
     ]
     lines = _text(Sweep(grid, rows))
     assert max(map(len, lines)) <= WIDTH
-    assert sum("91.5 ±6.4" in line and line.endswith("0.75 ±0.00") for line in lines) == len(grid.points)
+    assert sum("92.0 ±2.5" in line and line.endswith("0.75 ±0.00") for line in lines) == len(grid.points)
 
 
 def test_a_narrow_table_gives_up_other_figures_before_theory() -> None:
     axes = ["rollout.episode_seconds.sigma=0.1,1.5", "strategy=synchronous,asynchronous"]
-    lines = _text(_sweep(axes, [{}] * 8), 80)
+    lines = _text(_sweep(axes, [{}] * 12, seeds=3), 80)
     header = next(line for line in lines if "updates/h" in line)
     assert header.split() == ["sigma", "strategy", "updates/h", "theory", "busy", "%", "stale", "bias"]
     assert max(map(len, lines)) <= 80
-    wide = _text(_sweep(axes, [{}] * 8), 100)
+    wide = _text(_sweep(axes, [{}] * 12, seeds=3), 100)
     assert any("theory" in line and "p95/max" in line for line in wide)
 
 

@@ -20,7 +20,7 @@ from tests.sweeps.small import small
 # Quantile 0.975 of Student's t, from a printed table.
 T_2, T_9 = 4.3027, 2.2622
 
-_VALUES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20)
+_VALUES = st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=20)
 
 
 def _sweep(vary: list[str], seeds: int, updates: dict[int, int | None]) -> Sweep:
@@ -49,6 +49,8 @@ def test_an_interval_is_that_of_students_t() -> None:
 def test_too_few_values_have_no_interval() -> None:
     assert vars(interval([])) == {"n": 0, "mean": None, "se": None, "low": None, "high": None}
     assert vars(interval([4.0])) == {"n": 1, "mean": 4, "se": None, "low": None, "high": None}
+    found = interval([4.0, 6.0])
+    assert (found.n, found.mean, found.low, found.high) == (2, 5, None, None)
 
 
 def test_equal_values_have_an_interval_of_no_width() -> None:

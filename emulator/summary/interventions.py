@@ -1,14 +1,24 @@
-"""How an injection is called in an export."""
+"""What was injected, in words."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from emulator.dashboard.text import span
+from emulator.summary.texts import clock_time
+
+_MOST = 3
 
 
 def injection(action: dict[str, Any]) -> str:
-    """One line that tells an injection: ``straggler: episode 1000 x8``."""
+    """One line that tells an injection, or a timeline entry: ``straggler: episode 1000 x8``."""
     ((name, about),) = [(key, value) for key, value in action.items() if isinstance(value, dict)]
     return f"{name.replace('_', ' ')}: {', '.join(_part(key, value) for key, value in about.items())}"
+
+
+def interventions_text(entries: Sequence[dict[str, Any]]) -> str:
+    """The first of some timeline entries, each with its time, and how many more there are."""
+    told = [f"{clock_time(entry['at'])} {injection(entry)}" for entry in entries[:_MOST]]
+    more = len(entries) - len(told)
+    return "; ".join([*told, *([f"and {more:,} more"] if more else [])])
 
 
 def _part(key: str, value: Any) -> str:
@@ -19,5 +29,7 @@ def _part(key: str, value: Any) -> str:
     if key == "factor":
         return f"x{value:g}"
     if key == "for" or key.endswith("_seconds"):
+        from emulator.dashboard.text import span  # noqa: PLC0415  (its package takes long to import)
+
         return f"{key.replace('_seconds', '')} {span(value)}"
     return f"{key} {value}"
