@@ -84,6 +84,16 @@ class RecordingError(EmulatorError, ValueError):
     runs: "tuple[Run, ...]" = ()
 
 
+class UnknownDurationsError(EmulatorError, LookupError):
+    """What a recording ran cannot be run as it was read: it did not keep the durations of a file."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"the recording does not hold the durations of {path}; emulator.load_scenario of the recording "
+            "reads them from there"
+        )
+
+
 class SweepError(EmulatorError, ValueError):
     """A sweep cannot be started, continued or kept as it was asked for."""
 

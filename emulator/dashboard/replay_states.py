@@ -19,7 +19,7 @@ import numpy as np
 from emulator.dashboard.history import Hit
 from emulator.dashboard.log import Entry
 from emulator.dashboard.past import Column
-from emulator.dashboard.scale import Scale, scale
+from emulator.dashboard.scale import Scale, recorded_scale
 from emulator.dashboard.state import LaneState
 from emulator.dashboard.text import clock as time_text
 from emulator.events import Inject, Publish
@@ -71,7 +71,7 @@ class States:
         self.markers = sorted(
             {event.t for events in self._events for event in events if isinstance(event, Inject | Publish)}
         )
-        common = scale(self.scenarios)
+        common = recorded_scale(recording)
         self._lanes = [LaneState.fresh(scenario, common) for scenario in self.scenarios]
         self._taken = [0] * len(self._lanes)
         self._t = 0.0

@@ -7,7 +7,10 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from emulator.dashboard.text import nice_step
+from emulator.events import Event, Start
+from emulator.recording import Recording
 from emulator.scenario import Scenario
+from emulator.scenario.distributions import Distribution
 
 _DRAWS = 20_000
 _COLUMNS_A_ROUND = 12
@@ -31,16 +34,28 @@ class Scale:
     column: float
 
 
-def scale(scenarios: Sequence[Scenario]) -> Scale:
+def recorded_scale(recording: Recording) -> Scale:
+    """The scale of a recording's lanes: as it was when they ran."""
+    return scale([lane.scenario for lane in recording.lanes], [lane.events for lane in recording.lanes])
+
+
+def scale(scenarios: Sequence[Scenario], recorded: Sequence[Sequence[Event]] = ()) -> Scale:
     """The scale of lanes that are watched side by side.
+
+    Where an older recording does not hold the durations of a trace, those of the episodes in `recorded`, the
+    events of each lane, stand for them.
 
     A column is so long that a synchronous round, which lasts as long as the longest episode of a batch,
     takes about a dozen and a few fit on the screen; or so short that the run fills the widest screen. It is
     never so short that a run has more than `_MOST_COLUMNS_A_RUN` of them, since each takes time to fold.
     """
     medians, tails, stragglers, rounds = [], [], [], []
-    for scenario in scenarios:
-        draws = scenario.rollout.episode_seconds.sampler(SeedSequence(0))(_DRAWS)
+    for scenario, events in zip(scenarios, recorded or [()] * len(scenarios), strict=True):
+        if _known(scenario.rollout.episode_seconds):
+            draws = scenario.rollout.episode_seconds.sampler(SeedSequence(0))(_DRAWS)
+        else:
+            draws = np.array([event.duration for event in events if isinstance(event, Start)] or [0.0])
+        update = scenario.trainer.update_seconds
         batch = scenario.trainer.batch_size
         median, straggler, tail = (
             float(value) for value in np.percentile(draws, [50, _STRAGGLER_PERCENT, 99])
@@ -49,11 +64,14 @@ def scale(scenarios: Sequence[Scenario]) -> Scale:
         medians.append(median)
         tails.append(tail)
         stragglers.append(max(_STRAGGLER_FACTOR * median, straggler))
-        rounds.append(
-            float(last) + scenario.trainer.update_seconds.median() + scenario.trainer.weight_sync_seconds
-        )
+        updating = update.median() if _known(update) else 0.0
+        rounds.append(float(last) + updating + scenario.trainer.weight_sync_seconds)
     shortest = min(scenario.duration for scenario in scenarios)
     longest = max(scenario.duration for scenario in scenarios)
     column = min(max(rounds) / _COLUMNS_A_ROUND, shortest / _COLUMNS_A_RUN)
     column = max(column, longest / _MOST_COLUMNS_A_RUN)
     return Scale(max(medians), max(tails), max(stragglers) or 1.0, nice_step(column))
+
+
+def _known(distribution: Distribution) -> bool:
+    return all(trace.series is not None for trace in distribution.traces())

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from operator import attrgetter
 
-from emulator.dashboard.scale import scale
+from emulator.dashboard.scale import recorded_scale
 from emulator.dashboard.state import LaneState
 from emulator.recording import Recording
 
@@ -15,7 +15,7 @@ class Film:
 
     def __init__(self, recording: Recording) -> None:
         self._recorded = recording.lanes
-        common = scale([lane.scenario for lane in recording.lanes])
+        common = recorded_scale(recording)
         self._lanes = [LaneState.fresh(lane.scenario, common) for lane in recording.lanes]
         self._taken = [0] * len(self._lanes)
 

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from ruamel.yaml import YAML
 
-from emulator.dashboard.scale import scale
+from emulator.dashboard.scale import recorded_scale
 from emulator.dashboard.text import clock
 from emulator.exports import plots
 from emulator.exports.series import ACCOUNTS, Series
@@ -113,7 +113,7 @@ def _reward(tracks: Tracks, series: Series) -> list[float | None]:
 
 def _lanes(recording: Recording, results: Sequence[dict[str, Any]]) -> Iterator[str]:
     t_end = recording.t_end
-    straggler = scale([lane.scenario for lane in recording.lanes]).straggler
+    straggler = recorded_scale(recording).straggler
     drawn = [_Drawn(lane, t_end, straggler) for lane in recording.lanes]
     limits = [_limit(lane) for lane in recording.lanes]
     queue = plots.ceiling(max([1.0, *(v for one in drawn for v in one.queue if v)]))

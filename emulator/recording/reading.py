@@ -17,6 +17,7 @@ from emulator import events as ev
 from emulator.episodes import episode_table
 from emulator.metrics import Figures
 from emulator.recording import schema
+from emulator.recording.durations import recorded
 from emulator.recording.form import DAMAGE, END, complaint, opened, read_header
 from emulator.recording.lines import bounded
 from emulator.recording.order import Order
@@ -124,7 +125,7 @@ def recorded_scenarios(header: dict[str, Any], path: Path) -> tuple[Scenario, di
     except MisfitError as misfit:
         raise complaint(path, misfit.found, misfit.allowed, line=1) from None
     try:
-        scenario = Scenario.model_validate(header.get("scenario"))
+        scenario = Scenario.model_validate(header.get("scenario"), context={"series": recorded(header, path)})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(["scenario", *map(str, first["loc"])])

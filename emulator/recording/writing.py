@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from emulator.errors import RecordingError
 from emulator.journal import Block
+from emulator.recording.durations import told
 from emulator.recording.form import END, SCHEMA, SUFFIXES, complaint, has_suffix, is_recording
 from emulator.runner import LineSink, Run, Session, ticks
 from emulator.scenario import Scenario
@@ -64,6 +65,8 @@ class Recorder:
         }
         if lanes is not None:
             header["lanes"] = list(lanes)
+        if traces := told(scenario, self._path):
+            header["traces"] = traces
         self._write(_line(header))
         self._flush()
         if self.error is not None:

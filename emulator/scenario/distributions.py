@@ -6,7 +6,7 @@ changes its values: whatever needs two kinds of draws takes them from two stream
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -24,7 +24,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from emulator.scenario.traces import Series, TraceError, read_trace
+from emulator.errors import UnknownDurationsError
+from emulator.scenario.traces import Series, Source, TraceError, read_trace
 from emulator.scenario.values import Aliased, Column, Number, Part, Seconds, Text, misfit
 
 Sampler = Callable[[int], NDArray[np.float64]]
@@ -55,6 +56,10 @@ class _Distribution(Aliased):
     def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``P(value <= x)`` for each of `x`."""
         return 1.0 - self.survival(x)
+
+    def traces(self) -> Iterator["Trace"]:
+        """Yield the traces that it is made of."""
+        return iter(())
 
     def median(self) -> float:
         """Return the median; where no formula is known, that of 100,001 fixed draws (within about 1 %)."""
@@ -315,6 +320,11 @@ class Mixture(_Distribution):
             total += share * part.distribution.survival(x)
         return total
 
+    def traces(self) -> Iterator["Trace"]:
+        """Yield the traces among the components."""
+        for part in self.components:
+            yield from part.distribution.traces()
+
     def _shares(self) -> list[float]:
         total = math.fsum(part.weight for part in self.components)
         return [part.weight / total for part in self.components]
@@ -333,7 +343,7 @@ class Trace(_Distribution):
     scale: Annotated[float, Number(0, 1e9, above=True)] = 1.0
     """What each value is multiplied by: 0.001 for a file in milliseconds."""
 
-    _series: Series = PrivateAttr()
+    _series: Series | None = PrivateAttr(default=None)
 
     @field_validator("path")
     @classmethod
@@ -342,17 +352,27 @@ class Trace(_Distribution):
         return os.path.abspath(os.path.join(folder, path))  # noqa: PTH100, PTH118 - as text, links kept
 
     @model_validator(mode="after")
-    def _readable(self) -> "Trace":
+    def _readable(self, info: ValidationInfo) -> "Trace":
+        source: Source = (info.context or {}).get("series", read_trace)
         try:
-            self._series = read_trace(self.path, self.column)
+            self._series = source(self.path, self.column)
         except TraceError as error:
             raise misfit(error.allowed, error.found, key=error.key) from None
         return self
 
     @property
+    def series(self) -> Series | None:
+        """The file's values; None in an older recording, which did not keep them."""
+        return self._series
+
+    @property
     def values(self) -> NDArray[np.float64]:
-        """All values in file order, scaled, in seconds."""
-        return self._series.values * self.scale
+        """All values in file order, scaled, in seconds; UnknownDurationsError where they are not known."""
+        return self._known().values * self.scale
+
+    def traces(self) -> Iterator["Trace"]:
+        """Yield this one."""
+        yield self
 
     def sampler(self, seed: SeedSequence) -> Sampler:
         """Start the sequence; in sequential order the seed has no influence; it cycles."""
@@ -372,12 +392,17 @@ class Trace(_Distribution):
 
     def survival(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the share of the file's values above each of `x`, whatever the order."""
-        values = _sorted(self._series, self.scale)
+        values = _sorted(self._known(), self.scale)
         return 1.0 - np.searchsorted(values, x, side="right") / len(values)
 
     def median(self) -> float:
         """Return the median of the file's values."""
         return float(np.median(self.values))
+
+    def _known(self) -> Series:
+        if self._series is None:
+            raise UnknownDurationsError(self.path)
+        return self._series
 
 
 @lru_cache(maxsize=8)

@@ -1,6 +1,6 @@
 """What a scenario is: every part of it, its defaults and its limits, and the lanes that vary it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -13,10 +13,11 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from emulator.scenario import rules
-from emulator.scenario.distributions import Constant, Distribution
+from emulator.scenario.distributions import Constant, Distribution, Trace
 from emulator.scenario.learner import Learner
 from emulator.scenario.strategies import Strategy
 from emulator.scenario.timeline import Event
+from emulator.scenario.traces import Source, read_trace
 from emulator.scenario.values import MAX_WORKERS, Number, Part, Seconds, Speed, Text, Whole, misfit
 
 MAX_BATCH = 10_000_000
@@ -170,6 +171,18 @@ class Scenario(Part):
             scenarios.append(scenario)
         return tuple(scenarios)
 
+    def traces(self) -> Iterator[Trace]:
+        """Yield the traces among its distributions and those of its lanes."""
+        parts: tuple[Scenario | Lane, ...] = (self, *self.lanes)
+        for part in parts:
+            if part.rollout is not None:
+                yield from part.rollout.episode_seconds.traces()
+                yield from part.rollout.speed.traces()
+            if part.trainer is not None:
+                yield from part.trainer.update_seconds.traces()
+            if part.environment is not None:
+                yield from part.environment.reset_seconds.traces()
+
     def resolved(self) -> dict[str, Any]:
         """Return the scenario as a JSON-ready dict: defaults filled in, seconds as numbers, absolute paths.
 
@@ -192,6 +205,15 @@ class Scenario(Part):
             text = "; ".join(str(violation) for violation in violations)
             raise PydanticCustomError("rules", "{text}", {"text": text, "violations": violations})
         return self
+
+
+def held_by(scenario: Scenario, otherwise: Source = read_trace) -> Source:
+    """The values of the traces that a scenario has, so that another made of it needs no file for them.
+
+    It is the ``series`` of the context in which a scenario is validated.
+    """
+    held = {(trace.path, trace.column): trace.series for trace in scenario.traces()}
+    return lambda path, column: held.get((path, column)) or otherwise(path, column)
 
 
 def _over(base: Mapping[str, Any], lane: Any) -> Any:

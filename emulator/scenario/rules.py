@@ -111,7 +111,7 @@ def _slowest(speed: Distribution) -> float:
             return speed.value
         case Uniform():
             return speed.high
-        case Trace():
+        case Trace() if speed.series is not None:
             return float(speed.values.min())
         case Mixture():
             return min(_slowest(part.distribution) for part in speed.components)

@@ -16,6 +16,11 @@ _EPISODES_TO_SMEAR = 5
 _LEAST_SPREAD = 0.05
 
 
+def known(scenario: Scenario) -> bool:
+    """Whether all distributions are known; older recordings did not keep those that a file gave."""
+    return all(trace.series is not None for trace in scenario.traces())
+
+
 def durations_of(scenario: Scenario) -> Durations | None:
     """How long episodes take; None where that depends on more than an independent draw.
 

@@ -11,6 +11,7 @@ from emulator.theory.conditions import (
     busy_workers,
     durations_of,
     flows,
+    known,
     rounds_of,
     smeared,
 )
@@ -45,7 +46,7 @@ def expected(scenario: Scenario) -> dict[str, Expectation]:
     ``workers.goodput``, ``trainer.utilisation``, ``staleness.mean``, ``staleness.in_flight_mean`` and
     ``staleness.in_queue_mean``, in the result's units. A figure for which no law holds is absent.
     """
-    durations = durations_of(scenario)
+    durations = durations_of(scenario) if known(scenario) else None
     if durations is None:
         return {}
     rounds = rounds_of(scenario, durations)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from emulator.scenario import Scenario
 from emulator.scenario.strategies import Asynchronous
-from emulator.theory.conditions import busy_seconds_of, busy_workers, durations_of, flows, rounds_of
+from emulator.theory.conditions import busy_seconds_of, busy_workers, durations_of, flows, known, rounds_of
 from emulator.theory.laws import (
     asynchronous_rate,
     discarded_share,
@@ -33,6 +33,8 @@ def limits(scenario: Scenario) -> dict[str, Limit]:
     Beside those, ``episodes.dropped_share`` is ``episodes.dropped / episodes.finished``. A figure for which
     nothing is known is absent.
     """
+    if not known(scenario):
+        return {}
     return dict(_bounds(scenario)) | dict(_tendencies(scenario))
 
 
