@@ -20,6 +20,7 @@ def run(
     watch: Watcher = watch_nothing,
     sinks: Sequence[EventSink] = (),
     record: str | os.PathLike[str] | None = None,
+    force: bool = False,
     keep_events: bool = False,
     learner: LearnerFactory | None = None,
 ) -> Run:
@@ -28,9 +29,10 @@ def run(
     `scenario` is a `Scenario`, the name of a bundled one, or the path of a file or a recording.
     `speed` (emulated seconds per wall second, or ``"max"``) and `seed` are the scenario's unless given.
     Each of `sinks` is given the events, block by block, as they happen. `record` is the file (``.jsonl`` or
-    ``.jsonl.gz``) that a recording is written to as the run goes. `keep_events` is for `Run.events` and
-    `Run.episodes`; a million events take about 200 MB. `learner` makes another learner than the built-in one
-    that the scenario may ask for: it is given the scenario and a seed (`emulator.learner.LearnerFactory`).
+    ``.jsonl.gz``) that a recording is written to as the run goes; `force` lets it replace an older file.
+    `keep_events` is for `Run.events` and `Run.episodes`; a million events take about 200 MB. `learner` makes
+    another learner than the built-in one that the scenario may ask for: it is given the scenario and a seed
+    (`emulator.learner.LearnerFactory`).
 
     Raises ScenarioError if the name or the file is not a scenario, and RunError if the run cannot go on
     (DeadlockError if nothing can happen any more); its `run` has what happened until then. Raises
@@ -41,7 +43,7 @@ def run(
     where a loop runs already, as in a notebook; else RunInterrupted, a KeyboardInterrupt, has it as `runs`.
     """
     base = _with_seed(as_scenario(scenario), seed)
-    recorder = None if record is None else Recorder(record, base)
+    recorder = None if record is None else Recorder(record, base, force=force)
     (outcome,) = _run(
         [base], recorder, speed=speed, watch=watch, sinks=[sinks], keep_events=keep_events, learner=learner
     )
@@ -59,13 +61,14 @@ def race(
     watch: Watcher = watch_nothing,
     sinks: Sequence[Sequence[EventSink]] = (),
     record: str | os.PathLike[str] | None = None,
+    force: bool = False,
     keep_events: bool = False,
     learner: LearnerFactory | None = None,
 ) -> list[Run]:
     """Run the lanes of a scenario side by side on one clock, on the same episodes; one `Run` a lane.
 
-    A lane that cannot go on ends alone, with its `error` set. `scenario`, `record`, `keep_events` and
-    `learner` are as in `run`; the latter is called for each lane.
+    A lane that cannot go on ends alone, with its `error` set. `scenario`, `record`, `force`, `keep_events`
+    and `learner` are as in `run`; the latter is called for each lane.
     Raises ScenarioError if there are no lanes, and RecordingError as `run` does.
     """
     base = _with_seed(as_scenario(scenario), seed)
@@ -84,7 +87,7 @@ def race(
             ]
         )
     names = [lane.name for lane in base.lanes]
-    recorder = None if record is None else Recorder(record, base, names)
+    recorder = None if record is None else Recorder(record, base, names, force=force)
     return _run(
         lanes, recorder, speed=speed, watch=watch, sinks=sinks, keep_events=keep_events, learner=learner
     )

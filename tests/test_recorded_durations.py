@@ -173,6 +173,7 @@ def test_more_values_than_a_recording_holds_are_refused_before_the_run(
     assert "traces.0 with other values" in told(path)
     with pytest.raises(emulator.RecordingError, match="found traces of more than 499 values in all"):
         emulator.run(traced(values), speed="max", record=tmp_path / "b.jsonl")
+    assert not (tmp_path / "b.jsonl").exists()
 
 
 # -- recordings that do not hold them ------------------------------------------------------------------
@@ -215,3 +216,78 @@ def test_what_a_recording_names_is_not_opened_to_show_it(
         main(["replay", str(old)])
     assert not ended.value.code
     assert "hunter2" not in "".join(capsys.readouterr())
+
+
+def test_an_older_recording_runs_again_from_its_own_folder_or_where_that_is_allowed(
+    old: Path, values: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(emulator.ScenarioError) as error:
+        emulator.load_scenario(old)
+    assert str(error.value).split("\n")[0] == (
+        f"{old}: rollout.episode_seconds.path: found {values}, which only the recording names; "
+        "allowed: a file below the recording's own folder, or run and race with --allow-files "
+        "(allow_files=True in Python)"
+    )
+    recorded = [lane.trace_sha256 for lane in read(old).lanes]
+    above = old.rename(tmp_path / "above.jsonl")
+    for loaded in (emulator.load_scenario(above), emulator.load_scenario(above, allow_files=True)):
+        assert [run.trace_sha256 for run in emulator.race(loaded, speed="max")] == recorded
+    below = above.rename(old)
+    for options, code in ([], 2), (["--allow-files"], 0):
+        with pytest.raises(SystemExit) as ended:
+            main(["race", str(below), "--speed", "max", "--quiet", *options])
+        assert (ended.value.code or 0) == code
+    capsys.readouterr()
+
+
+def test_a_link_out_of_the_folder_is_not_below_it(old: Path, values: Path) -> None:
+    link = old.parent / "link.txt"
+    link.symlink_to(values)
+    old.write_text(old.read_text().replace(str(values), str(link)))
+    with pytest.raises(emulator.ScenarioError, match=r"link\.txt, which only the recording names"):
+        emulator.load_scenario(old)
+
+
+def test_a_file_that_an_option_names_may_be_anywhere(old: Path, values: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("7\n")
+    trace = f"{{kind: trace, path: {other}}}"
+    loaded = emulator.load_scenario(
+        old,
+        overrides=[f"rollout.episode_seconds={trace}", f"trainer.update_seconds={trace}", "lanes=[]"],
+    )
+    assert loaded.rollout.episode_seconds.mean() == 7
+    with pytest.raises(emulator.ScenarioError, match="which only the recording names"):
+        emulator.load_scenario(old, overrides=["rollout.episode_seconds.column=2"])
+
+
+def test_a_recording_whose_lists_are_long_runs_again(tmp_path: Path) -> None:
+    slow = {"slow": {"workers": 1000, "factor": 2, "for": 0.5}}
+    scenario = Scenario.model_validate(
+        {
+            "duration": 60,
+            "rollout": {"workers": 1000, "episode_seconds": 50},
+            "trainer": {"batch_size": 1000, "update_seconds": 1},
+            "strategy": {"kind": "asynchronous"},
+            "events": [{"at": n, **slow} for n in range(55)],
+            "lanes": [{"name": "a"}, {"name": "b", "trainer": {"update_seconds": 2}}],
+        }
+    )
+    path = tmp_path / "a.jsonl"
+    first = emulator.race(scenario, speed="max", record=path)
+    again = emulator.load_scenario(path, overrides=["events.3.slow.factor=2", "name=again"])
+    assert again.name == "again"
+    assert [r.trace_sha256 for r in emulator.race(again, speed="max")] == [r.trace_sha256 for r in first]
+    with pytest.raises(emulator.ScenarioError) as error:
+        emulator.load_scenario(path, overrides=["rollout.wokers=1"])
+    assert [(p.file, p.line, p.hint) for p in error.value.problems] == [
+        ("--set rollout.wokers", None, 'did you mean "workers"?')
+    ]
+
+
+def test_a_sweep_of_a_recording_runs_what_that_holds(tmp_path: Path, values: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    first = emulator.run(traced(values), speed="max", record=path)
+    values.write_text("1\n")
+    table = emulator.sweep(emulator.load_scenario(path), {"rollout.workers": [4, 5]}, seeds=1, jobs=1)
+    assert table.rows[0]["trace_sha256"] == first.trace_sha256

@@ -19,6 +19,7 @@ from emulator.cli import main
 from emulator.errors import EventsNotKeptError
 from emulator.metrics import Figures
 from emulator.recording import read
+from emulator.recording.writing import Recorder
 from emulator.runner import Session
 from emulator.scenario import Scenario
 from emulator.scenario.timeline import Event as Entry
@@ -201,18 +202,70 @@ def test_recording_changes_nothing(tmp_path: Path, speed: Any) -> None:
     assert (recorded.result, recorded.trace_sha256) == (alone.result, alone.trace_sha256)
 
 
-def test_a_recording_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+def test_a_recording_takes_the_place_of_an_older_one_only_by_force(
+    call: Any, tmp_path: Path, scenario_file: Path
+) -> None:
     path = tmp_path / "a.jsonl"
     emulator.run(small(), speed="max", record=path)
-    emulator.run(small(duration=5), speed="max", record=path)
+    before = path.read_bytes()
+    allowed = "a new file, or --force (force=True in Python) to replace it"
+    exists = f"{path}: found a file that exists; allowed: {allowed}"
+    for record in (emulator.run, emulator.race):
+        with pytest.raises(emulator.RecordingError) as error:
+            record(small(duration=5), speed="max", record=path)
+        assert str(error.value) == exists
+    command = ["run", scenario_file, "--speed", "max", "--quiet", "--json", "--record", path]
+    assert call(*command) == (2, "", f"{exists}\n")
+    assert path.read_bytes() == before
+    emulator.run(small(duration=5), speed="max", record=path, force=True)
     assert read(path).scenario.duration == 5
+    assert call(*command, "--force")[0] == 0
+    assert read(path).scenario.duration == 600
+    assert [file.name for file in tmp_path.iterdir() if file.suffix != ".json"] == ["a.jsonl"]
 
 
 def test_a_recording_can_be_run_again_onto_itself(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     first = emulator.run(small(), speed="max", record=path)
-    assert emulator.run(emulator.load_scenario(path), speed="max", record=path).result == first.result
+    again = emulator.run(emulator.load_scenario(path), speed="max", record=path, force=True)
+    assert again.result == first.result
     assert read(path).cut is None
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_two_runs_do_not_record_to_one_file(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    told: list[str] = []
+
+    async def begin_another(session: Session) -> None:
+        for force in (False, True):
+            with pytest.raises(emulator.RecordingError) as error:
+                Recorder(path, small(), force=force)
+            told.append(str(error.value))
+
+    for force in (False, True):
+        first = emulator.run(small(), speed="max", watch=begin_another, record=path, force=force)
+        assert read(path).lanes[0].trace_sha256 == first.trace_sha256
+    busy = f"{path}: found a file that another run records to; allowed: a file of its own for each run"
+    assert told == [busy] * 4
+
+
+def test_a_recording_that_cannot_begin_leaves_the_older_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, new = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    emulator.run(small(), speed="max", record=path)
+    before = path.read_bytes()
+
+    def full(recorder: Recorder, data: bytes, *, flush: bool = False) -> None:
+        recorder.error = emulator.RecordingError("full")
+
+    monkeypatch.setattr(Recorder, "_attempt", full)
+    for file in (path, new):
+        with pytest.raises(emulator.RecordingError, match="full"):
+            emulator.run(small(), speed="max", record=file, force=True)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +284,7 @@ def test_a_recording_can_be_run_again_onto_itself(tmp_path: Path) -> None:
         ),
         (
             "values.jsonl",
-            "found a file that is no recording; allowed: a new file, or a recording to be replaced",
+            "found a file that exists; allowed: a new file, or --force (force=True in Python) to replace it",
         ),
     ],
 )
@@ -363,9 +416,9 @@ def folded(lane: emulator.RecordedLane) -> dict[str, Any]:
 
 def outcomes(scenario: Scenario, path: Path, *, race: bool) -> list[emulator.Run]:
     if race:
-        return emulator.race(scenario, speed="max", record=path, keep_events=True)
+        return emulator.race(scenario, speed="max", record=path, force=True, keep_events=True)
     try:
-        return [emulator.run(scenario, speed="max", record=path, keep_events=True)]
+        return [emulator.run(scenario, speed="max", record=path, force=True, keep_events=True)]
     except emulator.RunError as error:
         assert error.run is not None
         return [error.run]

@@ -83,6 +83,13 @@ RecordOption = Annotated[
         show_default=False,
     ),
 ]
+AllowFilesOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-files", help="Let an older recording read the trace files that it names, wherever they are."
+    ),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 HeadlessOption = Annotated[
     bool, typer.Option("--headless", help="No live display: lines of progress on stderr.")
 ]
@@ -266,6 +273,8 @@ def run(
     seed: SeedOption = None,
     overrides: SetOption = None,
     record: RecordOption = None,
+    force: ForceOption = False,
+    allow_files: AllowFilesOption = False,
     headless: HeadlessOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -280,13 +289,15 @@ def run(
         from emulator.cli.watching import Look, Watching
         from emulator.summary import RunSummary
 
-        loaded = emulator.load_scenario(scenario, overrides=overrides or (), seed=seed)
+        loaded = emulator.load_scenario(
+            scenario, overrides=overrides or (), seed=seed, allow_files=allow_files
+        )
         look = Look(not (headless or as_json), quiet, hold, ascii_only, theme.value)
         watching = Watching([loaded], look)
         unrecorded = None
         try:
             outcome = emulator.run(
-                loaded, speed=asked, watch=watching.watch, sinks=watching.sinks[0], record=record
+                loaded, speed=asked, watch=watching.watch, sinks=watching.sinks[0], record=record, force=force
             )
         except emulator.RunError as error:
             assert error.run is not None
@@ -307,6 +318,8 @@ def race(
     seed: SeedOption = None,
     overrides: SetOption = None,
     record: RecordOption = None,
+    force: ForceOption = False,
+    allow_files: AllowFilesOption = False,
     headless: HeadlessOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -321,13 +334,15 @@ def race(
         from emulator.cli.watching import Look, Watching
         from emulator.summary import RaceSummary
 
-        loaded = emulator.load_scenario(scenario, overrides=overrides or (), seed=seed)
+        loaded = emulator.load_scenario(
+            scenario, overrides=overrides or (), seed=seed, allow_files=allow_files
+        )
         look = Look(not (headless or as_json), quiet, hold, ascii_only, theme.value)
         watching = Watching(loaded.lane_scenarios(), look)
         unrecorded = None
         try:
             outcomes = emulator.race(
-                loaded, speed=asked, watch=watching.watch, sinks=watching.sinks, record=record
+                loaded, speed=asked, watch=watching.watch, sinks=watching.sinks, record=record, force=force
             )
         except emulator.RecordingError as error:
             if not error.runs:
@@ -467,13 +482,14 @@ def export(
     at: AtOption = None,
     size: SizeOption = "100x30",
     seconds: SecondsOption = "30",
+    force: ForceOption = False,
 ) -> None:
     """Turn a recording into a picture, a page, a cast, a trace or a table."""
     with endings():
         from emulator.exports import export as write_export
         from emulator.exports.settings import parse_settings
 
-        told = write_export(recording, to, parse_settings(at, size, seconds))
+        told = write_export(recording, to, parse_settings(at, size, seconds), force=force)
         if told.cut is not None:
             complain(told.cut)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from emulator.dashboard.canvas import Canvas, runs
 from emulator.dashboard.theme import Look, Role, Theme
+from emulator.files import replacing_text
 from emulator.text import width
 
 _WIDTH, _HEIGHT, _SIZE = 8.4, 18.0, 14.0
@@ -52,7 +53,8 @@ def svg(canvas: Canvas, theme: Theme) -> str:
 
 def save(canvas: Canvas, theme: Theme, path: Path) -> None:
     """Write a frame to a file: as plain text if it is named ``.txt``, as SVG otherwise. Raises OSError."""
-    path.write_text(canvas.plain() if path.suffix == ".txt" else svg(canvas, theme), encoding="utf-8")
+    with replacing_text(path) as file:
+        file.write(canvas.plain() if path.suffix == ".txt" else svg(canvas, theme))
 
 
 def _stretch(text: str, x: int, y: int, look: Look, theme: Theme) -> list[str]:

@@ -14,7 +14,9 @@ from typing import TextIO
 
 from emulator.errors import RecordingError
 from emulator.exports.settings import Settings
+from emulator.files import replaceable, replacing_text
 from emulator.recording import Recording, read
+from emulator.recording.form import FORCE
 
 __all__ = ["FORMATS", "Settings", "export"]
 
@@ -25,12 +27,17 @@ FORMATS = {".svg": "picture", ".html": "page", ".cast": "cast", ".json": "trace"
 
 
 def export(
-    recording: str | os.PathLike[str], to: str | os.PathLike[str], settings: Settings | None = None
+    recording: str | os.PathLike[str],
+    to: str | os.PathLike[str],
+    settings: Settings | None = None,
+    *,
+    force: bool = False,
 ) -> Recording:
     """Write a recording to the file `to` in the format of its suffix; returns what was written of it.
 
-    A recording that was cut off is exported until there, and its `cut` says so. Raises RecordingError for a
-    recording that cannot be read, for an unknown suffix, or if the file cannot be written.
+    A recording that was cut off is exported until there, and its `cut` says so. An older file is replaced
+    only with `force`, and when the new one is whole. Raises RecordingError for a recording that cannot be
+    read, for an unknown suffix, or if the file cannot be written or would be lost.
     """
     to = Path(to)
     settings = settings or Settings()
@@ -39,10 +46,14 @@ def export(
         raise _complaint(to, "a directory")
     if not to.parent.is_dir():
         raise _complaint(to, f"no directory {to.parent}")
-    told = settings.until(read(recording))
     try:
-        with to.open("w", encoding="utf-8", newline="\n") as file:
+        replaceable(to, force=force)
+        told = settings.until(read(recording))
+        with replacing_text(to) as file:
             writer(told, settings, file)
+    except FileExistsError:
+        found = "a file that exists"
+        raise RecordingError(f"{to}: found {found}; allowed: a new file, or {FORCE} to replace it") from None
     except OSError as error:
         raise _complaint(to, f"a file that cannot be written ({error.strerror})") from None
     return told

@@ -22,6 +22,9 @@ END = "end"
 
 ALLOWED = "a recording (.jsonl or .jsonl.gz)"
 
+FORCE = "--force (force=True in Python)"
+"""What lets an older file be replaced."""
+
 DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)
 """What reading raises where a compressed file is cut off or damaged."""
 

@@ -17,12 +17,13 @@ from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 from emulator.errors import RecordingError
+from emulator.files import BusyError, Claim
 from emulator.journal import Block
 from emulator.recording.durations import told
-from emulator.recording.form import END, SCHEMA, SUFFIXES, complaint, has_suffix, is_recording
+from emulator.recording.form import END, FORCE, LONGEST_HEADER, SCHEMA, SUFFIXES, complaint, has_suffix
 from emulator.runner import LineSink, Run, Session, ticks
 from emulator.scenario import Scenario
 from emulator.version import __version__
@@ -38,12 +39,18 @@ class Recorder:
     """Writes one recording: of a run, or of a race whose lanes are named.
 
     `line_sinks` are to be given the events of the lanes, in their order, and `watch` is to watch the session.
-    `error` says afterwards why the recording is not complete. Raises RecordingError if `path` cannot be
-    written, is named as no recording is, or is a file of another kind that would be lost.
+    `error` says afterwards why the recording is not complete. An older file is replaced only with `force`,
+    and when the new one has begun. Raises RecordingError if `path` cannot be written, is named as no
+    recording is, would be lost, or is being written by another run.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], scenario: Scenario, lanes: Sequence[str] | None = None
+        self,
+        path: str | os.PathLike[str],
+        scenario: Scenario,
+        lanes: Sequence[str] | None = None,
+        *,
+        force: bool = False,
     ) -> None:
         self.error: RecordingError | None = None
         self._path = Path(path)
@@ -56,22 +63,24 @@ class Recorder:
             [self._write_lines] if lanes is None else [partial(self._take, n) for n in range(len(lanes))]
         )
         self._pack = zlib.compressobj(_LEVEL, wbits=31) if self._path.name.endswith(".gz") else None
-        self._file = _create(self._path)
-        header: dict[str, Any] = {
-            "schema": SCHEMA,
-            "emulator": __version__,
-            "scenario": scenario.resolved(),
-            "seed": scenario.seed,
-        }
-        if lanes is not None:
-            header["lanes"] = list(lanes)
-        if traces := told(scenario, self._path):
-            header["traces"] = traces
-        self._write(_line(header))
+        header = _line(_header(scenario, lanes, self._path))
+        if len(header) > LONGEST_HEADER:
+            raise complaint(self._path, "a scenario too long", f"at most {LONGEST_HEADER} bytes of it")
+        claim = _claimed(self._path, force=force)
+        self._file = claim.file
+        self._write(header)
         self._flush()
+        if self.error is None:
+            self._keep(claim)
         if self.error is not None:
-            self._close()
+            claim.drop()
             raise self.error
+
+    def _keep(self, claim: Claim) -> None:
+        try:
+            claim.keep()
+        except OSError as error:
+            self.error = _unwritable(self._path, error)
 
     def __enter__(self) -> "Recorder":
         return self
@@ -166,19 +175,37 @@ def _line(value: dict[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
-def _create(path: Path) -> IO[bytes]:
-    """Make the file, or begin an old recording anew."""
+def _header(scenario: Scenario, lanes: Sequence[str] | None, path: Path) -> dict[str, Any]:
+    header: dict[str, Any] = {
+        "schema": SCHEMA,
+        "emulator": __version__,
+        "scenario": scenario.resolved(),
+        "seed": scenario.seed,
+    }
+    if lanes is not None:
+        header["lanes"] = list(lanes)
+    if traces := told(scenario, path):
+        header["traces"] = traces
+    return header
+
+
+def _claimed(path: Path, *, force: bool) -> Claim:
+    """The file, for this run alone."""
     if not has_suffix(path):
         found = f"the suffix {path.suffix}" if path.suffix else "no suffix"
         raise complaint(path, found, " or ".join(SUFFIXES))
     try:
-        if path.is_file() and path.stat().st_size and not is_recording(path):
-            raise complaint(path, "a file that is no recording", "a new file, or a recording to be replaced")
-        return path.open("wb")
-    except (OSError, ValueError) as error:
-        if isinstance(error, RecordingError):
-            raise
-        reason = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown"
+        return Claim(path, force=force)
+    except FileExistsError:
+        raise complaint(path, "a file that exists", f"a new file, or {FORCE} to replace it") from None
+    except BusyError:
         raise complaint(
-            path, f"a file that cannot be written ({reason})", "a path where a file can be"
+            path, "a file that another run records to", "a file of its own for each run"
         ) from None
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError | ValueError) -> RecordingError:
+    reason = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown"
+    return complaint(path, f"a file that cannot be written ({reason})", "a path where a file can be")

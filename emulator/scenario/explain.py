@@ -30,8 +30,8 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f'did you mean "{close[0]}"?' if close else ""
 
 
-def explain(error: ValidationError, root: Node, folder: str) -> list[Problem]:
-    """Return every mistake in a document, from pydantic's error for it.
+def explain(error: ValidationError, root: Node, context: Mapping[str, Any]) -> list[Problem]:
+    """Return every mistake in a document, from pydantic's error for it in a context.
 
     Rules between keys are checked among the keys that are well in themselves, so that they are told in the
     same go.
@@ -50,7 +50,7 @@ def explain(error: ValidationError, root: Node, folder: str) -> list[Problem]:
         inherited = any(own[:end] in locations for end in range(1, len(own) + 1))
         if not (inherited and (spot.elsewhere or detail["type"] == "union_tag_not_found")):
             problems.append(spot.problem(detail["type"], detail.get("ctx", {})))
-    return [*problems, *_rules_among_the_rest(root, broken, folder)]
+    return [*problems, *_rules_among_the_rest(root, broken, context)]
 
 
 class _Spot:
@@ -239,12 +239,12 @@ def _broken_rule(violation: Violation, root: Node) -> Problem:
     return node.place.problem(key, violation.found, violation.allowed)
 
 
-def _rules_among_the_rest(root: Node, broken: list[Path], folder: str) -> list[Problem]:
+def _rules_among_the_rest(root: Node, broken: list[Path], context: Mapping[str, Any]) -> list[Problem]:
     data = root.plain()
     for path in broken:
         _repair(data, path)
     try:
-        Scenario.model_validate(data, context={"folder": folder})
+        Scenario.model_validate(data, context=dict(context))
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False)
         violations = [

@@ -11,10 +11,11 @@ from emulator.errors import Problem, ScenarioError
 from emulator.files import open_regular
 from emulator.scenario.explain import explain, nearest
 from emulator.scenario.models import Scenario
+from emulator.scenario.traces import Source, read_trace
 from emulator.scenario.tree import Node, Place, parse
 
-MAX_FILE_BYTES = 1 << 20
-"""The largest scenario file: 1 MiB."""
+MAX_FILE_BYTES = 1 << 21
+"""The largest scenario file: 2 MiB."""
 
 _SUFFIXES = {".yaml", ".yml"}
 
@@ -55,9 +56,28 @@ def read_scenario(path: Path, *, overrides: Sequence[str], seed: int | None) -> 
     return parse_scenario(_text(path), path, overrides=overrides, seed=seed)
 
 
-def parse_scenario(text: str, path: Path, *, overrides: Sequence[str], seed: int | None) -> Scenario:
-    """Load a scenario from a text that stands in the file `path`, as `load_scenario` does."""
+def parse_scenario(
+    text: str, path: Path, *, overrides: Sequence[str], seed: int | None, series: Source = read_trace
+) -> Scenario:
+    """Load a scenario from a text that stands in the file `path`, as `load_scenario` does.
+
+    `series` gives the values of traces.
+    """
     root, problems = parse(text, str(path))
+    return grown(root, path, overrides=overrides, seed=seed, series=series, problems=problems)
+
+
+def grown(
+    root: Node,
+    path: Path,
+    *,
+    overrides: Sequence[str],
+    seed: int | None,
+    series: Source,
+    problems: Sequence[Problem] = (),
+) -> Scenario:
+    """The scenario of a tree, which `problems` were found in already; all else as in `parse_scenario`."""
+    problems = list(problems)
     if not isinstance(root.value, dict):
         raise ScenarioError(
             [root.place.problem("", root.text, "a mapping of keys, at least rollout, trainer, strategy")]
@@ -67,11 +87,11 @@ def parse_scenario(text: str, path: Path, *, overrides: Sequence[str], seed: int
     if seed is not None:
         root.keys["seed"] = Place("--seed")
         root.value["seed"] = Node(Place("--seed"), seed, str(seed))
-    folder = str(path.parent)
+    context = {"folder": str(path.parent), "series": series}
     try:
-        scenario = Scenario.model_validate(root.plain(), context={"folder": folder})
+        scenario = Scenario.model_validate(root.plain(), context=context)
     except ValidationError as error:
-        problems += explain(error, root, folder)
+        problems += explain(error, root, context)
     if problems:
         raise ScenarioError(sorted(dict.fromkeys(problems), key=_order))
     return scenario

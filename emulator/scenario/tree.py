@@ -4,7 +4,7 @@ Built from the parser's events, so that a hostile document is refused before it 
 constructed but mappings, lists and plain values, by the rules of YAML 1.2.
 """
 
-import copy
+import json
 import math
 import re
 from dataclasses import dataclass, field
@@ -29,10 +29,12 @@ from emulator.text import clean, quoted
 MAX_DEPTH = 40
 """The deepest nesting of a document."""
 
-MAX_NODES = 50_000
-"""The most values of a document, counted with every alias written out."""
+MAX_NODES = 250_000
+"""The most values and keys of a document, aliases written out: two timelines of 10,000 entries, and more."""
 
 Scalar = str | int | float | bool | None
+Numbers = tuple[int, ...]
+"""A list of whole numbers that stands in no text, as one value: there may be millions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Node:
     """A value with its place, its text as written, and for a mapping the places of its keys."""
 
     place: Place
-    value: "Scalar | list[Node] | dict[str, Node]"
+    value: "Scalar | Numbers | list[Node] | dict[str, Node]"
     text: str
     keys: dict[str, Place] = field(default_factory=dict)
     size: int = 1
@@ -67,6 +69,15 @@ class Node:
             return [node.plain() for node in self.value]
         return self.value
 
+    def copy(self) -> "Node":
+        """Return a tree of its own, so that a change to the one leaves the other alone."""
+        value = self.value
+        if isinstance(value, dict):
+            value = {key: node.copy() for key, node in value.items()}
+        elif isinstance(value, list):
+            value = [node.copy() for node in value]
+        return Node(self.place, value, self.text, dict(self.keys), self.size, self.depth)
+
     def child(self, key: str | int) -> "Node | None":
         """Return the value of a key or the entry of a list, if there is one."""
         if isinstance(self.value, dict):
@@ -74,6 +85,18 @@ class Node:
         if isinstance(self.value, list) and isinstance(key, int) and key < len(self.value):
             return self.value[key]
         return None
+
+
+def planted(value: Any, place: Place) -> Node:
+    """The tree of a document that stands in no text, all of it at one place: of what JSON knows."""
+    if isinstance(value, dict):
+        branches = {key: planted(item, place) for key, item in value.items()}
+        return Node(place, branches, "a mapping", dict.fromkeys(branches, place))
+    if isinstance(value, list) and value and all(type(item) is int for item in value):
+        return Node(place, tuple(value), "a list")
+    if isinstance(value, list):
+        return Node(place, [planted(item, place) for item in value], "a list")
+    return Node(place, value, quoted(value) if isinstance(value, str) else clean(json.dumps(value)))
 
 
 def parse(text: str, file: str, *, at: Place | None = None) -> tuple[Node, list[Problem]]:
@@ -204,8 +227,7 @@ class _Builder:
         else:
             self._count(event, node.size)
             self._check_depth(event, node.depth)
-            # A copy, so that an override of the one place leaves the other alone.
-            self._add(copy.deepcopy(node), event)
+            self._add(node.copy(), event)
 
     def _add(self, node: Node, event: Any = None) -> None:
         if not self._open:

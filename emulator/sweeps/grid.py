@@ -14,8 +14,9 @@ from pydantic import ValidationError
 
 from emulator.errors import Problem, ScenarioError
 from emulator.scenario import Scenario
-from emulator.scenario.loading import parse_scenario
-from emulator.scenario.tree import Place
+from emulator.scenario.loading import grown
+from emulator.scenario.models import held_by
+from emulator.scenario.tree import Place, planted
 from emulator.sweeps.axes import Axis, Cell, cell_text, make_axes, paths_in, yaml_text
 from emulator.sweeps.jobs import TEXTS, Row, figure_names
 
@@ -146,11 +147,12 @@ def make_grid(
     folder = str(Path(folder).absolute())
     scenario = scenario.model_copy(update={"seed": numbers[0]})
     base = {name: value for name, value in given(scenario).items() if name != "lanes"}
+    context = {"folder": folder, "series": held_by(scenario)}
     points: list[Point] = []
     problems: dict[Problem, None] = {}
     well: set[tuple[int, int]] = set()
     for places in product(*(range(len(axis.values)) for axis in axes)):
-        point, wrong = _point(base, axes, places, scenario.name, folder)
+        point, wrong = _point(base, axes, places, scenario.name, context)
         points.append(point)
         problems.update(dict.fromkeys(wrong))
         if not wrong:
@@ -174,7 +176,11 @@ def given(scenario: Scenario) -> dict[str, Any]:
 
 
 def _point(
-    base: dict[str, Any], axes: Sequence[Axis], places: Sequence[int], name: str, folder: str
+    base: dict[str, Any],
+    axes: Sequence[Axis],
+    places: Sequence[int],
+    name: str,
+    context: dict[str, Any],
 ) -> tuple[Point, Sequence[Problem]]:
     values = {axis.path: axis.values[place] for axis, place in zip(axes, places, strict=True)}
     # Shorter paths first, so that a strategy does not wipe out what varies inside it.
@@ -186,9 +192,9 @@ def _point(
     try:
         for path, value in changes:
             _put(document, path.split("."), copy.deepcopy(value))
-        return Point(values, Scenario.model_validate(document, context={"folder": folder})), ()
+        return Point(values, Scenario.model_validate(document, context=context)), ()
     except (ValidationError, TypeError):
-        problems = _explained(base, changes, name, folder)
+        problems = _explained(base, changes, name, context)
         return Point(values, None, "; ".join(map(str, problems))), problems
 
 
@@ -211,12 +217,13 @@ def _key(document: Any, step: str) -> str | int:
 
 
 def _explained(
-    base: dict[str, Any], changes: Sequence[tuple[str, Any]], name: str, folder: str
+    base: dict[str, Any], changes: Sequence[tuple[str, Any]], name: str, context: Mapping[str, Any]
 ) -> Sequence[Problem]:
     """What is wrong with the changes, told as for ``--set``."""
     overrides = [f"{path}={yaml_text(value)}" for path, value in changes]
     try:
-        parse_scenario(yaml_text(base), Path(folder, name), overrides=overrides, seed=None)
+        path = Path(context["folder"], name)
+        grown(planted(base, Place(str(path))), path, overrides=overrides, seed=None, series=context["series"])
     except ScenarioError as error:
         return [_varied(problem, changes, name) for problem in error.problems]
     raise AssertionError(f"{overrides} are refused without a reason")

@@ -10,7 +10,7 @@ import subprocess
 from collections import Counter, defaultdict
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from xml.etree import ElementTree
 
 import numpy as np
@@ -98,7 +98,7 @@ NAMES = ("race.jsonl.gz", "run.jsonl", "hard.jsonl.gz")
 
 def trace_of(folder: Path, name: str) -> tuple[emulator.Recording, list[dict[str, Any]]]:
     to = folder / f"{name}.json"
-    recording = export(folder / name, to)
+    recording = export(folder / name, to, force=True)
     told = json.loads(to.read_text(), parse_constant=pytest.fail)
     assert told.keys() == {"traceEvents", "displayTimeUnit"}
     assert told["displayTimeUnit"] == "ms"
@@ -250,7 +250,7 @@ def test_a_terminal_shows_the_frames_that_the_cast_was_drawn_from(
 ) -> None:
     seconds = 2.0
     to = folder / f"{name}.cast"
-    recording = export(folder / name, to, Settings(size=size, seconds=seconds))
+    recording = export(folder / name, to, Settings(size=size, seconds=seconds), force=True)
     head, *lines = [json.loads(line) for line in to.read_text(encoding="utf-8").splitlines()]
     assert (head["version"], head["width"], head["height"]) == (2, *size)
     times = [t for t, _, _ in lines]
@@ -311,7 +311,7 @@ def test_a_cast_of_64_workers_stays_small(folder: Path) -> None:
 
 def test_a_picture_shows_the_moment_that_is_asked_for(folder: Path, capsys: Any) -> None:
     for arguments, moment in ((["--at", "5m"], "00:05:00"), ([], "00:10:00")):
-        to = folder / "still.svg"
+        to = folder / f"still{len(arguments)}.svg"
         with pytest.raises(SystemExit) as ended:
             main(["export", str(folder / "race.jsonl.gz"), "--to", str(to), "--size", "80x24", *arguments])
         assert ended.value.code == 0
@@ -325,7 +325,7 @@ def test_a_picture_shows_the_moment_that_is_asked_for(folder: Path, capsys: Any)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_table_has_every_episode_with_its_stamps(folder: Path, name: str) -> None:
     to = folder / f"{name}.csv"
-    recording = export(folder / name, to)
+    recording = export(folder / name, to, force=True)
     with to.open(newline="") as file:
         rows = list(csv.DictReader(file))
     expected = [(lane.name, row) for lane in recording.lanes for row in lane.episodes]
@@ -377,7 +377,7 @@ class Page(HTMLParser):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_holds_figures_plots_and_scenario_and_loads_nothing(folder: Path, name: str) -> None:
     to = folder / f"{name}.html"
-    recording = export(folder / name, to)
+    recording = export(folder / name, to, force=True)
     text = to.read_text()
     page = Page(text)
     lanes = len(recording.lanes)
@@ -568,3 +568,33 @@ def test_a_recording_of_nothing_yet_makes_a_page_too(tmp_path: Path) -> None:
     recording = emulator.export(head, tmp_path / "page.html")
     assert recording.cut == f"{head} was cut off after line 1, at 0 s"
     assert "<title>stragglers" in (tmp_path / "page.html").read_text()
+
+
+def test_an_export_replaces_a_file_only_by_force_and_when_it_is_whole(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to = tmp_path / "table.csv"
+    to.write_text("mine")
+    command = ["export", str(folder / "run.jsonl"), "--to", str(to)]
+
+    def ended(*options: str) -> object:
+        with pytest.raises(SystemExit) as ended:
+            main([*command, *options])
+        return ended.value.code
+
+    assert ended() == 2
+    allowed = "a new file, or --force (force=True in Python) to replace it"
+    assert capsys.readouterr().err == f"{to}: found a file that exists; allowed: {allowed}\n"
+    with monkeypatch.context() as patched:
+
+        def fail(recording: object, settings: object, file: TextIO) -> None:
+            file.write("half")
+            raise OSError(28, "No space left on device")
+
+        patched.setattr("emulator.exports.table.write", fail)
+        assert ended("--force") == 2
+        assert "No space left on device" in capsys.readouterr().err
+    assert to.read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+    assert ended("--force") == 0
+    assert to.read_text().startswith("lane,") or to.read_text().startswith("episode,")

@@ -261,7 +261,7 @@ def test_a_mistake_of_the_scenario_is_not_told_again_for_its_lanes(tmp_path: Pat
             "x.yaml:2:1: found text that is not YAML: found character '\\t' that cannot start any token; "
             "allowed: YAML",
         ),
-        ("#" * (1 << 20) + "\n", "x.yaml: found more than 1048576 bytes; allowed: at most 1048576 bytes"),
+        ("#" * (1 << 21) + "\n", "x.yaml: found more than 2097152 bytes; allowed: at most 2097152 bytes"),
     ],
 )
 def test_a_text_that_is_no_scenario_is_refused(tmp_path: Path, text: str | bytes, expected: str):
@@ -274,7 +274,8 @@ def test_a_bomb_of_aliases_is_refused_at_once(tmp_path: Path):
         lines.append(f"{letter}: &{letter} [{', '.join([f'*{before}'] * 10)}]")
     (message,) = mistakes(write(tmp_path, "\n".join(lines)))
     assert (
-        message == "x.yaml:5:20: found over 50000 values, aliases written out; allowed: at most 50000 values"
+        message
+        == "x.yaml:6:12: found over 250000 values, aliases written out; allowed: at most 250000 values"
     )
 
 
