@@ -288,7 +288,7 @@ def test_without_a_terminal_the_summary_and_the_json_are_those_of_the_run(
     path = str(tmp_path / "a.jsonl.gz")
     scenario = tmp_path / "a.yaml"
     scenario.write_text(json.dumps(long_tail(16, 600).resolved()))
-    run = [kind, str(scenario), "--speed", "max", "--record", path]
+    run = [kind, str(scenario), "--speed", "max", "--record", path, "--force"]
     live = command(capsys, *run, "--quiet").splitlines()
     assert command(capsys, "replay", path).splitlines() == live
     assert command(capsys, "replay", path, "--quiet", "--speed", "30").splitlines() == live
