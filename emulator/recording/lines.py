@@ -13,11 +13,11 @@ USUAL = 1 << 16
 BYTES_A_NUMBER = 24
 """The most that a number takes in a list, with its comma."""
 
-UNPACKED = 1 << 26
+UNPACKED = 1 << 24
 """Bytes that any compressed recording may unpack to."""
 
-RATIO = 24
-"""How many times its size a larger one may; the emulator's own unpack to some 5 times their size."""
+RATIO = 16
+"""How many times its size a larger one may; the emulator's own unpack to 4 to 11 times their size."""
 
 
 def bounded(file: IO[bytes], numbers: Callable[[], int]) -> Iterator[bytes]:
@@ -40,7 +40,7 @@ def bounded(file: IO[bytes], numbers: Callable[[], int]) -> Iterator[bytes]:
         if room is not None and read > room:
             raise MisfitError(
                 "a compressed file that unpacks to far more than a recording of its size",
-                f"{room:,} bytes: {RATIO} times its size, or {UNPACKED:,}",
+                f"{room:,} bytes; if it is to be trusted, unpack it first with gunzip",
             )
         yield line
 

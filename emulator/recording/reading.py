@@ -23,6 +23,7 @@ from emulator.recording.lines import bounded
 from emulator.recording.order import Order
 from emulator.recording.schema import MisfitError
 from emulator.scenario import Scenario
+from emulator.scenario.values import MAX_WORKERS
 from emulator.text import clean
 
 _LONGEST_SENTENCE = 500
@@ -139,6 +140,9 @@ def recorded_scenarios(header: dict[str, Any], path: Path) -> tuple[Scenario, di
     if not lanes or header["lanes"] != list(lanes):
         found = f"the lanes {schema.shown(header['lanes'])}"
         raise complaint(path, found, f"those of its scenario: {json.dumps(list(lanes))}", line=1)
+    workers = sum(lane.rollout.workers for lane in lanes.values())
+    if workers > MAX_WORKERS:
+        raise complaint(path, f"{workers:,} workers in its lanes", f"up to {MAX_WORKERS:,} in all", line=1)
     return scenario, lanes
 
 
