@@ -17,6 +17,7 @@ from emulator.metrics import GENERATING, Figures
 from emulator.runner import LaneView, Session, ticks
 from emulator.scenario import Scenario
 from emulator.summary import clock_time, share
+from emulator.text import writable
 
 INTERVAL = 300.0
 """Emulated seconds from one line of progress to the next."""
@@ -95,8 +96,7 @@ class ProgressLines:
     def _write(self, line: str) -> None:
         # A log that nobody reads any more is no reason to end the run.
         with contextlib.suppress(OSError):
-            encoding = getattr(self._stream, "encoding", None) or "utf-8"
-            self._stream.write(line.encode(encoding, "replace").decode(encoding))
+            self._stream.write(writable(line, self._stream))
             self._stream.flush()
 
 

@@ -59,6 +59,16 @@ def encodable(text: str, encoding: str | None) -> str:
     return text
 
 
+def defused(text: str) -> str:
+    """A text as a cell of a CSV: with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def writable(text: str, stream: object) -> str:
+    """A text as a stream takes it: nothing but line ends, tabs and what can be printed in its encoding."""
+    return encodable(without_controls(text), getattr(stream, "encoding", None))
+
+
 def width(text: str) -> int:
     """How many cells of a terminal a text takes, which has one line."""
     return cell_len(text)

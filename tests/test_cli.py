@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 import emulator
 from emulator import modes
 from emulator.cli import main
-from emulator.cli.output import can_be_drawn_on
+from emulator.cli.output import can_be_drawn_on, write_list
 from emulator.cli.watching import Look, Watching
 from emulator.dashboard import watch_dashboard
 from emulator.dashboard.live import Dashboard
@@ -344,6 +344,7 @@ def refuse(*arguments):
     raise NotImplementedError
 asyncio.SelectorEventLoop.add_signal_handler = refuse
 from emulator.cli import main
+from emulator.cli.output import write_list
 main()
 """
 
@@ -529,3 +530,68 @@ def test_output_that_goes_nowhere_leaves_no_traceback(
         ["sh", "-c", command], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert (ended.returncode, ended.stderr) == (code, told)
+
+
+# -- what comes from outside --------------------------------------------------------------------------
+
+_HOSTILE = "\x1b[2J\x07\nError: x\u202e"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", _HOSTILE],
+        ["run", f"./{_HOSTILE}.yaml"],
+        ["run", "stragglers", f"--set={_HOSTILE}"],
+        ["run", "stragglers", f"--set={_HOSTILE}=1"],
+        ["run", "stragglers", f"--set=name={_HOSTILE}"],
+        ["run", "stragglers", "--speed", _HOSTILE],
+        ["run", "stragglers", "--seed", _HOSTILE],
+        ["run", "stragglers", "--theme", _HOSTILE],
+        ["run", "stragglers", f"--{_HOSTILE}"],
+        ["run", "stragglers", _HOSTILE],
+        ["run", "stragglers", "--record", f"{_HOSTILE}.txt"],
+        [_HOSTILE],
+        [f"--{_HOSTILE}"],
+        ["sweep", "stragglers", "--vary", _HOSTILE],
+        ["sweep", "stragglers", "--vary", f"{_HOSTILE}=1"],
+        ["sweep", "stragglers", "--vary", f"strategy={_HOSTILE}"],
+        ["sweep", "stragglers", "--vary", "rollout.workers=1", "--seeds", _HOSTILE],
+        ["sweep", "--resume", _HOSTILE],
+        ["replay", _HOSTILE],
+        ["export", _HOSTILE, "--to", "x.svg"],
+        ["export", "x.jsonl", "--to", f"x.{_HOSTILE}"],
+        ["validate", "stragglers", f"--set=lanes.{_HOSTILE}=1"],
+    ],
+)
+def test_no_argument_reaches_the_terminal_as_it_is(call: Any, arguments: list[str]) -> None:
+    outcome = call(*arguments)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert all(line.isprintable() for line in outcome.err.splitlines())
+    assert "\nError: x" not in outcome.err
+
+
+def test_a_stream_of_ascii_gets_names_that_can_be_read(tmp_path: Path) -> None:
+    text = SMALL.replace("name: small", "name: 東京").replace("name: sync", "name: naïve")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    outputs = []
+    for arguments in (["validate"], ["race", "--speed", "max"]):
+        done = subprocess.run(
+            [*COMMAND, *arguments, _file(tmp_path, text)], env=environment, capture_output=True, check=True
+        )
+        outputs.append(done.stdout.decode("ascii"))
+        assert b"?" not in done.stdout + done.stderr
+        assert done.stderr.isascii()
+    assert r"# \u6771\u4eac: valid" in outputs[0]
+    assert YAML(typ="safe").load(outputs[0])["name"] == "東京"
+    assert r"race: \u6771\u4eac" in outputs[1]
+
+
+def test_wide_names_of_a_list_keep_its_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    write_list([("東京", "a town"), ("a", "one"), ("x\x1b[2J", "\x1b]0;title\x07")])
+    assert capsys.readouterr().out.splitlines() == [
+        "東京      a town",
+        "a         one",
+        r"x\x1b[2J  \x1b]0;title\x07",
+    ]

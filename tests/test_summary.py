@@ -63,6 +63,24 @@ def test_a_narrow_terminal_gets_lines_of_its_width(name: str, width: int) -> Non
     assert max(map(len, draw(CASES[name], width).splitlines())) <= width
 
 
+@pytest.mark.parametrize("width", [30, 36, 46, 60])
+def test_on_a_narrow_terminal_the_histogram_keeps_its_figures_and_its_bars_shrink(width: int) -> None:
+    run = run_of({"kind": "asynchronous", "max_staleness": 1})
+    counts = [17, 16_007, 1_200, 40]
+    histogram = {**run.result["staleness"], "histogram": counts}
+    run = replace(run, result={**run.result, "staleness": histogram})
+    text = draw(RunSummary(run), width)
+    rows = text[text.index("staleness of trained episodes") :].splitlines()[1:6]
+    assert [row.split()[-2:] for row in rows if "limit" not in row] == [
+        ["17", "0.1%"],
+        ["16,007", "93%"],
+        ["1,200", "7%"],
+        ["40", "0.2%"],
+    ]
+    assert rows[1].count("█") == min(40, width - 5 - 6 - 4 - 4)
+    assert "…" not in "".join(rows)
+
+
 def test_a_stream_that_is_not_unicode_gets_ascii_bars() -> None:
     page = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     for summary in CASES.values():

@@ -1,8 +1,23 @@
 """Text from outside: what is left of it, and how wide it is."""
 
+import io
+
 import pytest
 
-from emulator.text import clean, clusters, cut, pad, quoted, width, without_controls
+from emulator.text import (
+    cells,
+    clean,
+    clusters,
+    cut,
+    defused,
+    encodable,
+    overlay,
+    pad,
+    quoted,
+    width,
+    without_controls,
+    writable,
+)
 
 
 @pytest.mark.parametrize(
@@ -86,3 +101,56 @@ def test_padding_goes_by_cells() -> None:
     assert pad("東京", 6) == "東京  "
     assert pad("東京", 6, right=True) == "  東京"
     assert pad("東京", 3) == "東京"
+
+
+def test_a_text_is_written_in_what_the_encoding_has() -> None:
+    assert encodable("東京 ± 1…", "utf-8") == "東京 ± 1…"
+    assert encodable("東京 ± 1…", "ascii") == r"\u6771\u4eac +- 1..."
+    assert encodable("🚀", "ascii") == r"\U0001f680"
+    assert encodable("naïve", "latin-1") == "naïve"
+    assert encodable("naïve", None) == "naïve"
+    ascii_stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    assert writable("é\x1b[2J\n", ascii_stream) == "\\xe9\\x1b[2J\n"
+    assert writable("é", io.StringIO()) == "é"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-x", "@SUM(A1)", "\tx", "\rx"])
+def test_a_cell_that_begins_like_a_formula_is_defused(text: str) -> None:
+    assert defused(text) == f"'{text}"
+
+
+def test_other_cells_stay_as_they_are() -> None:
+    assert [defused(text) for text in ("", "a=1", "'=1", "1")] == ["", "a=1", "'=1", "1"]
+
+
+def test_a_flag_is_one_character() -> None:
+    assert list(clusters("a🇩🇪🇫b🇫")) == [("a", 1), ("🇩🇪", 2), ("🇫", 1), ("b", 1), ("🇫", 1)]
+
+
+def test_a_text_cell_by_cell() -> None:
+    assert cells("ab") == ["a", "b"]
+    assert cells("東a") == ["東", "", "a"]
+    assert cells("e\u0301東\u0301") == ["e\u0301", "東\u0301", ""]
+    assert cells("\u0301a") == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("row", "x", "drawn", "left"),
+    [
+        ("......", 1, "ab", ".ab..."),
+        ("......", -1, "abc", "bc...."),
+        ("......", 5, "abc", ".....a"),
+        ("......", 6, "abc", "......"),
+        ("......", -3, "abc", "......"),
+        ("東京京", 1, "a", " a京京"),
+        ("東京京", 2, "a", "東a 京"),
+        ("東京京", 1, "東", " 東 京"),
+        ("......", 5, "東", "..... "),
+        ("......", -1, "東b", " b...."),
+    ],
+)
+def test_the_other_half_of_a_cut_wide_character_is_blank(row: str, x: int, drawn: str, left: str) -> None:
+    found = cells(row)
+    overlay(found, x, cells(drawn))
+    assert "".join(found) == left
+    assert len(found) == 6

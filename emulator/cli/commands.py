@@ -1,14 +1,18 @@
 """The commands. What takes long to import is imported by the command that needs it."""
 # ruff: noqa: PLC0415
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
 
 from emulator.cli.endings import complain, endings, speed_of
+from emulator.errors import LONGEST
 from emulator.signals import be_deaf
+from emulator.text import clean
 from emulator.version import __version__
 
 if TYPE_CHECKING:
@@ -32,7 +36,32 @@ class SweepBackend(Enum):
     RAY = "ray"
 
 
+class _Commands(typer.core.TyperGroup):
+    """The commands; what is wrong with an argument is said in one printable line, whatever it holds."""
+
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        """Parse the options before the command."""
+        with _cleaned():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Parse the command's own arguments, and run it."""
+        with _cleaned():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _cleaned() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if isinstance(message := getattr(error, "message", None), str):
+            error.message = clean(message, LONGEST)  # type: ignore[attr-defined]  # it has one
+        raise
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Emulates the training of a model by RL: rollout workers, a trainer, stragglers and staleness.",
     no_args_is_help=True,
     add_completion=False,

@@ -12,6 +12,7 @@ import typer
 
 from emulator.errors import MissingExtraError, RecordingError, ScenarioError, SweepBrokenError, SweepError
 from emulator.signals import exit_code, raising
+from emulator.text import clean, writable
 
 if TYPE_CHECKING:
     from emulator.clock import Speed
@@ -56,7 +57,7 @@ def open_missing_streams() -> None:
 def complain(text: str) -> None:
     """Say what went wrong, on stderr; nobody need be listening."""
     with suppress(OSError):
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(writable(text, sys.stderr) + "\n")
         sys.stderr.flush()
 
 
@@ -70,7 +71,7 @@ def speed_of(text: str | None) -> "Speed | None":
         speed = math.nan
     if not 0 < speed <= _FASTEST:
         allowed = f"a number above 0 and at most {_FASTEST:g}, or max"
-        raise typer.BadParameter(f"found {text}; allowed: {allowed}", param_hint="'--speed'")
+        raise typer.BadParameter(f"found {clean(text)}; allowed: {allowed}", param_hint="'--speed'")
     return speed
 
 

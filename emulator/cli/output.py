@@ -6,16 +6,19 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.syntax import Syntax
 from ruamel.yaml import YAML
 
 from emulator.modes import in_foreground
+from emulator.text import cells, clean, encodable, pad, width, without_controls
 
 _WIDEST = 120
+_LONGEST = 300
 
 
 def write_json(value: Any) -> None:
@@ -28,26 +31,34 @@ def write_yaml(value: Any, *, comments: Iterable[str] = ()) -> None:
     yaml = YAML(typ="safe", pure=True)
     yaml.default_flow_style = False
     yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # its stub says None
-    yaml.allow_unicode = True
+    yaml.allow_unicode = encodable("東", _encoding()) == "東"
     page = io.StringIO()
     for comment in comments:
-        page.write(f"# {comment}\n")
+        page.write(f"# {clean(comment, _LONGEST)}\n")
     yaml.dump(value, page)
     text = page.getvalue()
     if is_terminal(sys.stdout):
         write_rich(Syntax(text, "yaml", theme="ansi_dark", background_color="default", word_wrap=True))
     else:
-        _write(text)
+        _write(without_controls(text))
 
 
 def write_list(entries: Sequence[tuple[str, str]]) -> None:
     """Write names, each with a description beside it."""
-    longest = max((len(name) for name, _ in entries), default=0)
-    width = max(_width(), longest + 22)
+    entries = [(clean(name), clean(description, _LONGEST)) for name, description in entries]
+    longest = max((width(name) for name, _ in entries), default=0)
+    room = max(_width(), longest + 22) - longest - 2
     for name, description in entries:
-        first = f"{name:<{longest}}  "
-        lines = textwrap.wrap(description, width, initial_indent=first, subsequent_indent=" " * len(first))
-        _write("\n".join(lines or [name]) + "\n")
+        first, *others = _wrapped(description, room) or [""]
+        lines = [pad(name, longest + 2) + first, *(" " * (longest + 2) + line for line in others)]
+        _write("".join(f"{line.rstrip()}\n" for line in lines))
+
+
+def _wrapped(text: str, room: int) -> list[str]:
+    """A text in lines of so many cells, broken between words."""
+    # The second cell of a wide character is a letter of its own to the wrapping.
+    wide = "".join(cell or "\0" for cell in cells(text))
+    return [line.replace("\0", "") for line in textwrap.wrap(wide, room)]
 
 
 def write_lines(values: Iterable[Any]) -> None:
@@ -65,7 +76,7 @@ def write_drawn(draw: Callable[[Console], None], *, width: int | None = None) ->
     page = _Page()
     terminal = is_terminal(sys.stdout)
     columns = min(_width(), _WIDEST) if terminal or width is None else width
-    console = Console(file=page, force_terminal=terminal, width=columns, legacy_windows=False)
+    console = _Console(file=page, force_terminal=terminal, width=columns, legacy_windows=False)
     if not terminal:
         console.no_color = True
     draw(console)
@@ -106,7 +117,16 @@ class _Page(io.StringIO):
         return _encoding()
 
 
+class _Console(Console):
+    """A console whose only control codes are its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Draw, with all escaped that cannot be printed."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=without_controls(segment.text))
+
+
 def _write(text: str) -> None:
-    encoding = _encoding()
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    """Write a text, which has no control codes but those of a console's own."""
+    sys.stdout.write(encodable(text, _encoding()))
     sys.stdout.flush()

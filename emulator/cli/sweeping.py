@@ -25,6 +25,7 @@ from emulator.sweeps import resume as resume_sweep
 from emulator.sweeps.backends import Backend
 from emulator.sweeps.report import WIDTH, SweepSummary, failures
 from emulator.sweeps.running import Progress as Tell
+from emulator.text import clean
 
 _SEEDS = "20"
 _TENTHS = 10
@@ -90,7 +91,7 @@ def seeds_of(text: str, first: int | None) -> int | list[int]:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         allowed = "how many, such as 20, or which, such as 1,5,9"
-        raise typer.BadParameter(f"found {text}; allowed: {allowed}", param_hint="'--seeds'") from None
+        raise typer.BadParameter(f"found {clean(text)}; allowed: {allowed}", param_hint="'--seeds'") from None
     if len(numbers) == 1:
         return numbers[0]
     if first is not None:

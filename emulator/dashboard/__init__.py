@@ -18,10 +18,11 @@ from emulator.clock import Speed
 from emulator.dashboard.live import FRAMES_PER_SECOND, Dashboard, Options
 from emulator.dashboard.replay import play
 from emulator.dashboard.terminal import Terminal
-from emulator.dashboard.theme import THEMES, ColorSystem
+from emulator.dashboard.theme import THEMES, UNICODE, ColorSystem
 from emulator.recording import Recording
 from emulator.runner import EventSink, Watcher
 from emulator.scenario import Scenario
+from emulator.text import encodable
 
 __all__ = ["THEMES", "replay_dashboard", "watch_dashboard"]
 
@@ -51,7 +52,9 @@ def watch_dashboard(
     Raises ValueError for an unknown theme, or an `output` that is not a terminal.
     """
     terminal = _terminal(output, keys, theme)
-    options = Options(theme, ascii, frames_per_second, hold, Path(folder), on_signal)
+    options = Options(
+        theme, ascii or not _draws_lines(output), frames_per_second, hold, Path(folder), on_signal
+    )
     dashboard = Dashboard(scenarios, terminal, options)
     return dashboard.watch, dashboard.sinks
 
@@ -75,7 +78,9 @@ def replay_dashboard(
     `watch_dashboard`; there are keys to go to and fro in time, and none to inject.
     """
     terminal = _terminal(output, keys, theme)
-    options = Options(theme, ascii, frames_per_second, hold, Path(folder), on_signal)
+    options = Options(
+        theme, ascii or not _draws_lines(output), frames_per_second, hold, Path(folder), on_signal
+    )
     play(recording, recording.scenario.speed if speed is None else speed, terminal, options)
 
 
@@ -87,6 +92,12 @@ def _terminal(output: TextIO | None, keys: TextIO | None, theme: str) -> Termina
     if not output.isatty() or not modes.AVAILABLE:
         raise ValueError("the dashboard needs a terminal to draw on, on a system that has termios")
     return Terminal(output.fileno(), _keys(keys), _colors(output))
+
+
+def _draws_lines(output: TextIO | None) -> bool:
+    """Whether the encoding of a stream has more than ASCII to draw with."""
+    encoding = getattr(sys.stdout if output is None else output, "encoding", None)
+    return encodable(UNICODE.across, encoding) == UNICODE.across
 
 
 def _keys(keys: TextIO | None) -> int | None:

@@ -57,7 +57,7 @@ class Canvas:
     def said(self, text: str) -> str:
         """The text as it can be drawn: on one line, and of ASCII where the glyphs are."""
         if not text.isprintable():
-            text = clean(text, len(text))
+            text = clean(text, 10 * len(text))
         return encodable(text, "ascii") if self.glyphs is ASCII else text
 
     def right(self, end: int, y: int, text: str, role: Role = Role.TEXT) -> int:

@@ -130,10 +130,10 @@ def _changes(old: Row, new: Row) -> Iterator[tuple[int, int]]:
     (old_text, old_roles), (text, roles) = old, new
     start = end = -1
     for i, (character, role) in enumerate(zip(text, roles, strict=True)):
-        if character == old_text[i] and role == old_roles[i]:
-            continue
         if not character and i == end:  # the other half of a wide one
             end = i + 1
+            continue
+        if character == old_text[i] and role == old_roles[i]:
             continue
         if not (start >= 0 and i - end <= _NEAR and roles[start:i].count(role) == i - start):
             if start >= 0:

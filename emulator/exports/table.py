@@ -11,6 +11,7 @@ from typing import Any, TextIO
 from emulator.episodes import EPISODE
 from emulator.exports.settings import Settings
 from emulator.recording import Recording
+from emulator.text import defused
 
 
 def write(recording: Recording, settings: Settings, file: TextIO) -> None:
@@ -19,11 +20,11 @@ def write(recording: Recording, settings: Settings, file: TextIO) -> None:
     names = list(EPISODE.names or ())
     rows.writerow(["lane", *names] if recording.is_race else names)
     for lane in recording.lanes:
-        lead = [lane.name] if recording.is_race else []
+        lead = [defused(lane.name)] if lane.name is not None else []
         rows.writerows([*lead, *map(_cell, row)] for row in lane.episodes.tolist())
 
 
 def _cell(value: Any) -> Any:
     if value == -1 or (isinstance(value, float) and math.isnan(value)):
         return ""
-    return value
+    return defused(value) if isinstance(value, str) else value

@@ -11,6 +11,7 @@ from typing import IO, Any, cast
 
 from emulator.errors import RecordingError
 from emulator.files import open_regular
+from emulator.text import clean
 from emulator.version import __version__
 
 SCHEMA = 1
@@ -78,7 +79,7 @@ def read_header(file: IO[bytes], path: Path) -> dict[str, Any]:
     if header is None:
         raise complaint(path, "a first line that is no header of a recording")
     if header["schema"] > SCHEMA:
-        found = f"schema {header['schema']}, written by emulator {header['emulator']}"
+        found = f"schema {header['schema']}, written by emulator {clean(header['emulator'])}"
         raise complaint(path, found, f"up to schema {SCHEMA}, the newest that emulator {__version__} knows")
     return header
 

@@ -29,11 +29,13 @@ from emulator.summary.parts import (
     wasted_share,
 )
 from emulator.summary.texts import decimal, minutes_text, number, plural_s, seconds_text, share, strategy_text
+from emulator.text import cut
 
 _HISTOGRAM_ROWS = 8
 
 
 _HISTOGRAM_BAR = 40
+_HISTOGRAM_LABEL = 5
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,12 @@ class RunSummary:
         if run.interventions:
             table.add_row(Text("interventions"), Text(), Text(interventions_text(run.interventions)))
         yield table
-        yield from _histogram(result["staleness"], limit_of(run.scenario), ascii_only=options.ascii_only)
+        yield from _histogram(
+            result["staleness"],
+            limit_of(run.scenario),
+            width=options.max_width,
+            ascii_only=options.ascii_only,
+        )
         yield Text()
         yield footer(run.clock)
 
@@ -156,9 +163,12 @@ def _environment_text(environment: dict[str, Any]) -> str:
 
 
 def _histogram(
-    staleness: dict[str, Any], limit: float | None, *, ascii_only: bool
+    staleness: dict[str, Any], limit: float | None, *, width: int, ascii_only: bool
 ) -> Iterator[Text | Table | Rule]:
-    """Bars of how many trained episodes were how stale, with the limit drawn between them."""
+    """Bars of how many trained episodes were how stale, with the limit drawn between them.
+
+    Where there is no room for all, the bars are shorter.
+    """
     counts: list[int] = staleness["histogram"]
     if len(counts) < 2:
         return
@@ -167,24 +177,25 @@ def _histogram(
     yield Text("staleness of trained episodes", style="bold")
     bands = list(_bands(counts))
     most = max(n for _, _, n in bands)
+    labels = [str(low) if low == high else f"{low}-{high}" for low, high, _ in bands]
+    left = max(_HISTOGRAM_LABEL, *map(len, labels))
+    figures = len(f"{most:,}") + max(len(share(n / total)) for _, _, n in bands)
+    longest = max(min(_HISTOGRAM_BAR, width - left - figures - 4), 1)
     table = Table.grid(padding=(0, 1))
-    table.add_column(justify="right", min_width=5)
-    table.add_column(min_width=_HISTOGRAM_BAR)
-    table.add_column(justify="right")
-    table.add_column(justify="right")
+    table.add_column(justify="right", min_width=left, no_wrap=True)
+    table.add_column(min_width=longest, no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
     drawn = limit is None
-    for low, high, n in bands:
+    for label, (low, _, n) in zip(labels, bands, strict=True):
         if limit is not None and not drawn and low > limit:
             drawn = True
-            table.add_row(*_limit_row(counts, limit, ascii_only=ascii_only))
+            table.add_row(*_limit_row(counts, limit, longest, ascii_only=ascii_only))
         beyond = limit is not None and low > limit
-        drawn_bar = bar(
-            n / most, _HISTOGRAM_BAR, ascii_only=ascii_only, rest=False, style=ALERT if beyond else BUSY
-        )
-        label = str(low) if low == high else f"{low}-{high}"
+        drawn_bar = bar(n / most, longest, ascii_only=ascii_only, rest=False, style=ALERT if beyond else BUSY)
         table.add_row(Text(label), drawn_bar, Text(f"{n:,}"), Text(share(n / total), style=DIM))
     if limit is not None and not drawn:
-        table.add_row(*_limit_row(counts, limit, ascii_only=ascii_only))
+        table.add_row(*_limit_row(counts, limit, longest, ascii_only=ascii_only))
     yield table
 
 
@@ -204,8 +215,9 @@ def _bands(counts: Sequence[int]) -> Iterator[tuple[int, int, int]]:
         yield low, high, sum(counts[low : high + 1])
 
 
-def _limit_row(counts: Sequence[int], limit: float, *, ascii_only: bool) -> tuple[Text, ...]:
+def _limit_row(counts: Sequence[int], limit: float, room: int, *, ascii_only: bool) -> tuple[Text, ...]:
     beyond = sum(counts[int(limit) + 1 :])
     text = f" limit {limit:g}: {share(beyond / sum(counts))} beyond "
     line = "-" if ascii_only else "╌"
-    return Text(), Text(f"{line * 3}{text}".ljust(_HISTOGRAM_BAR, line), style=ALERT), Text(), Text()
+    drawn = f"{line * 3}{text}" if len(text) + 3 <= room else cut(text.strip(), room)
+    return Text(), Text(drawn.ljust(room, line), style=ALERT), Text(), Text()

@@ -20,11 +20,11 @@ from pydantic import ValidationError
 
 from emulator.errors import ScenarioError, SweepError
 from emulator.scenario.loading import parse_scenario
-from emulator.sweeps.axes import cell_text, yaml_text
+from emulator.sweeps.axes import Cell, cell_text, yaml_text
 from emulator.sweeps.grid import Grid, from_json
 from emulator.sweeps.jobs import TEXTS, Row
 from emulator.sweeps.table import Sweep
-from emulator.text import clean
+from emulator.text import clean, defused
 from emulator.version import __version__
 
 SCHEMA = 1
@@ -88,7 +88,7 @@ class Directory:
         try:
             self._write_rows(sweep.rows)
             summary = sweep.summary()
-            lines = [[*map(cell_text, point.values.values())] for point in sweep.points]
+            lines = [[*map(_axis_text, point.values.values())] for point in sweep.points]
             for cells, line in zip(lines, summary, strict=True):
                 cells += [_text(value) for value in list(line.values())[len(cells) :]]
             _replace(self.path / SUMMARY, _csv([list(summary[0]), *lines]))
@@ -100,7 +100,7 @@ class Directory:
 
     def _cells(self, row: Row) -> list[str]:
         axes = {axis.path for axis in self._grid.axes}
-        return [cell_text(row[name]) if name in axes else _text(row[name]) for name in self._grid.columns]
+        return [_axis_text(row[name]) if name in axes else _text(row[name]) for name in self._grid.columns]
 
     def _kept(self) -> dict[int, Row]:
         """The rows of ``runs.csv`` that are whole, by number."""
@@ -259,13 +259,20 @@ def _csv(lines: Iterable[Sequence[str]]) -> str:
 
 def _text(value: Any) -> str:
     """A cell: nothing for None, lists and numbers as in JSON, so that numbers come back as they were."""
-    return "" if value is None else cell_text(value)
+    return "" if value is None else _axis_text(value)
+
+
+def _axis_text(value: Cell) -> str:
+    """A cell of an axis, whose values may be null; a text is never a formula."""
+    return defused(value) if isinstance(value, str) else cell_text(value)
 
 
 def _value(column: str, cell: str) -> Any:
     if not cell:
         return None
-    return cell if column in TEXTS else json.loads(cell)
+    if column not in TEXTS:
+        return json.loads(cell)
+    return cell[1:] if defused(cell[1:]) == cell else cell
 
 
 def _unwritable(path: Path, error: OSError) -> SweepError:

@@ -12,13 +12,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from emulator.errors import Problem, ScenarioError
+from emulator.errors import LONGEST, Problem, ScenarioError
 from emulator.scenario import Scenario
 from emulator.scenario.loading import grown
 from emulator.scenario.models import held_by
 from emulator.scenario.tree import Place, planted
 from emulator.sweeps.axes import Axis, Cell, cell_text, make_axes, paths_in, yaml_text
 from emulator.sweeps.jobs import TEXTS, Row, figure_names
+from emulator.text import clean
 
 MAX_RUNS = 1_000_000
 """The most runs of a sweep."""
@@ -230,7 +231,7 @@ def _explained(
 
 
 def _varied(problem: Problem, changes: Sequence[tuple[str, Any]], name: str) -> Problem:
-    paths = [path for path, _ in changes]
+    paths = [clean(path, LONGEST) for path, _ in changes]
     path = problem.file.removeprefix("--set ")
     if path not in paths:
         # A key of the scenario itself that does not go with a value of an axis.
@@ -241,7 +242,8 @@ def _varied(problem: Problem, changes: Sequence[tuple[str, Any]], name: str) -> 
 def _why(axis: Axis, problems: Mapping[Problem, None]) -> str:
     """What is allowed at an axis, as its problems tell it."""
     allowed = next(
-        (p.allowed for p in problems if p.file == axis.place.file), "a value that some point can have"
+        (p.allowed for p in problems if p.file == clean(axis.place.file, LONGEST)),
+        "a value that some point can have",
     )
     return f"{allowed}, at every step of a range"
 

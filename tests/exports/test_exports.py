@@ -322,6 +322,22 @@ def test_a_picture_shows_the_moment_that_is_asked_for(folder: Path, capsys: Any)
     assert capsys.readouterr() == ("", "")
 
 
+def test_no_name_in_a_table_is_a_formula(tmp_path: Path) -> None:
+    scenario = {
+        "name": "=1+1",
+        "duration": 60,
+        "rollout": {"workers": 2, "episode_seconds": 5},
+        "trainer": {"batch_size": 2, "update_seconds": 1},
+        "strategy": {"kind": "asynchronous"},
+        "lanes": [{"name": '=HYPERLINK("x","y")'}, {"name": "@SUM(1+1)"}, {"name": "a=1"}],
+    }
+    emulator.race(emulator.Scenario.model_validate(scenario), speed="max", record=tmp_path / "r.jsonl")
+    export(tmp_path / "r.jsonl", tmp_path / "r.csv")
+    with (tmp_path / "r.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["lane"] for row in rows} == {'\'=HYPERLINK("x","y")', "'@SUM(1+1)", "a=1"}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_table_has_every_episode_with_its_stamps(folder: Path, name: str) -> None:
     to = folder / f"{name}.csv"

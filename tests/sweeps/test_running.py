@@ -89,6 +89,20 @@ def test_a_point_whose_scenario_is_refused_is_a_row_with_its_error() -> None:
     assert "--vary rollout.group_size: found 3" in table.rows[3]["error"]
 
 
+def test_no_text_in_the_files_is_a_formula_and_all_is_read_back_as_it_was(tmp_path: Path) -> None:
+    names = ["=1+1", "@x", "plain"]
+    axes = {"name": names, "rollout.group_size": [1, 3]}
+    table = sweep(small(), axes, seeds=1, jobs=1, out=tmp_path / "out")
+    with (tmp_path / "out" / "runs.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["name"] for row in rows] == ["'=1+1", "'=1+1", "'@x", "'@x", "plain", "plain"]
+    assert rows[1]["error"].startswith("'--vary rollout.group_size: ")
+    with (tmp_path / "out" / "summary.csv").open(newline="") as file:
+        assert [row["name"] for row in csv.DictReader(file)] == [row["name"] for row in rows]
+    assert resume(tmp_path / "out", jobs=1).rows == table.rows
+    assert [row["name"] for row in table.rows] == [name for name in names for _ in range(2)]
+
+
 def test_the_files_hold_every_figure_of_every_run(whole: tuple[Sweep, Path]) -> None:
     table, path = whole
     with (path / "runs.csv").open(newline="") as file:
