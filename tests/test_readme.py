@@ -1,11 +1,12 @@
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from emulator.dashboard.still import main as still_command
 from emulator.scenario import loading
+from emulator.scenario.strategies import Asynchronous, OneStepOff, Synchronous
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -43,3 +44,22 @@ def test_the_python_of_readme_runs_from_the_first_line_to_the_last(
     assert names["run"].scenario.duration == 120
     assert names["again"].trace_sha256 == names["run"].trace_sha256
     assert names["advice"].best
+
+
+def _options(kind: str) -> dict[str, str]:
+    """The options of a strategy by name, with their defaults, as the table of strategies has them."""
+    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in README.splitlines()]
+    first = next(n for n, row in enumerate(rows) if row[0] == kind and len(row) == 5)
+    last = next(n for n, row in enumerate(rows[first + 1 :], first + 1) if row[0] or len(row) < 5)
+    return {row[1]: row[2] for row in rows[first:last] if row[1] != "none"}
+
+
+@pytest.mark.parametrize("model", [Synchronous, OneStepOff, Asynchronous])
+def test_the_table_of_strategies_has_every_option_with_its_default(model: Any) -> None:
+    fields = {name: field.default for name, field in model.model_fields.items() if name != "kind"}
+    told = {
+        name: "unlimited" if default is None else default if isinstance(default, str) else f"{default:g}"
+        for name, default in fields.items()
+    }
+    (kind,) = get_args(model.model_fields["kind"].annotation)
+    assert _options(kind) == told

@@ -463,7 +463,7 @@ def replay(
     ascii_only: AsciiOption = False,
     theme: ThemeOption = Theme.DARK,
 ) -> None:
-    """Play a recording back: on a terminal to and fro in time, else only its summary."""
+    """Play a recording back: on a terminal with seeking back and forth, else only its summary."""
     asked = speed_of(speed)
     with endings():
         from rich.console import Group
@@ -532,6 +532,7 @@ def validate(scenario: ScenarioArgument, *, overrides: SetOption = None, seed: S
 
         loaded = emulator.load_scenario(scenario, overrides=overrides or (), seed=seed)
         valid = [f"{loaded.name}: valid", *(f"lane {lane.name}: valid" for lane in loaded.lanes)]
+        valid += loaded.notes()
         write_yaml(loaded.resolved(), comments=valid)
 
 

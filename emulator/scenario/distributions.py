@@ -339,7 +339,10 @@ class Trace(_Distribution):
     column: Annotated[str | int | None, Column()] = Field(default=None, examples=["seconds"])
     """The column of a CSV (by name, or counted from 1) or key of JSON Lines; needed if there are several."""
     order: Literal["sequential", "shuffle", "resample"] = "sequential"
-    """In file order, in a new random order on each pass, or drawn with replacement."""
+    """In file order, in a new random order on each pass, or drawn with replacement.
+
+    The last two destroy what the episodes of a group have in common in a file in prompt order.
+    """
     scale: Annotated[float, Number(0, 1e9, above=True)] = 1.0
     """What each value is multiplied by: 0.001 for a file in milliseconds."""
 

@@ -29,6 +29,8 @@ MAX_EVENTS = 10_000
 MAX_LANES = 8
 """The most lanes in a race."""
 
+_MIXED = "note: order shuffle or resample makes the episodes of a group independent of each other"
+
 Name = Annotated[str, Text(100)]
 Description = Annotated[str, Text(2000, lines=True)]
 Events = Annotated[tuple[Event, ...], Field(max_length=MAX_EVENTS)]
@@ -182,6 +184,17 @@ class Scenario(Part):
                 yield from part.trainer.update_seconds.traces()
             if part.environment is not None:
                 yield from part.environment.reset_seconds.traces()
+
+    def notes(self) -> list[str]:
+        """What is allowed and may surprise, in a sentence each."""
+        taken = [self, *self.lane_scenarios()]
+        mixed = any(
+            one.rollout.group_size > 1
+            and isinstance(one.rollout.episode_seconds, Trace)
+            and one.rollout.episode_seconds.order != "sequential"
+            for one in taken
+        )
+        return [_MIXED] if mixed else []
 
     def resolved(self) -> dict[str, Any]:
         """Return the scenario as a JSON-ready dict: defaults filled in, seconds as numbers, absolute paths.

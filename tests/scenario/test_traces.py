@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.scenario import traces
+from emulator.scenario import Scenario, traces
 from emulator.scenario.traces import TraceError, read_trace
 
 
@@ -181,3 +181,25 @@ def test_a_changed_file_is_read_again_and_an_unchanged_one_is_not(tmp_path: Path
     assert values(path, "1\n") == [1.0]
     assert read_trace(str(path), None) is read_trace(str(path), None)
     assert values(path, "1\n2\n") == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("order", "size", "noted"),
+    [("shuffle", 4, 1), ("resample", 4, 1), ("sequential", 4, 0), ("shuffle", 1, 0)],
+)
+def test_an_order_that_takes_groups_apart_is_noted(tmp_path: Path, order: str, size: int, noted: int) -> None:
+    path = tmp_path / "durations.txt"
+    path.write_text("1\n2\n3\n")
+    rollout = {
+        "workers": 4,
+        "group_size": size,
+        "episode_seconds": {"kind": "trace", "path": str(path), "order": order},
+    }
+    scenario = Scenario.model_validate(
+        {
+            "rollout": rollout,
+            "trainer": {"batch_size": 4, "update_seconds": 1},
+            "strategy": {"kind": "synchronous"},
+        }
+    )
+    assert len(scenario.notes()) == noted
