@@ -4,12 +4,16 @@ Whatever comes from a file, an option or an exception goes through here before a
 those of `rich.cells`, so that what rich lays out and what is drawn by hand agree.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, split_graphemes
 
 LIMIT = 60
 """The most characters that a message shows of one value."""
+
+# ASCII, and the lines and blocks of which frames have so many that to measure them takes long.
+_ONE_CELL_EACH = re.compile("[\\0-\\x7f·‖▲▶─-▟]*").fullmatch
 
 _ELLIPSIS = "…"
 _FLAGS = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
@@ -95,7 +99,7 @@ def clusters(text: str) -> Iterator[tuple[str, int]]:
 
 def cells(text: str) -> list[str]:
     """A text cell by cell: what is drawn in each, nothing in the second cell of a wide character."""
-    if text.isascii():
+    if _ONE_CELL_EACH(text):
         return list(text)
     found: list[str] = []
     for cluster, size in clusters(text):

@@ -103,9 +103,11 @@ class Crew:
         if self._few_are_waited_for():
             states[running] = STRAGGLER
         else:
-            shades = np.minimum(self.medians(t)[running] * (AGES - 1), AGES - 1)
+            ages, median = self.ages(t), self._scale.median or 1.0
+            # As it is divided by, the median may be as small as there are numbers.
+            shades = np.minimum(ages[running], median) / median * (AGES - 1)
             states[running] = RUN + shades.astype(np.uint8)
-            states[running & (self.ages(t) >= self._scale.straggler)] = STRAGGLER
+            states[running & (ages >= self._scale.straggler)] = STRAGGLER
         if self.flagged:
             states[[number for number in self.flagged if running[number]]] = STRAGGLER
         if self.frozen:
