@@ -17,6 +17,7 @@ from emulator.theory.conditions import (
 )
 from emulator.theory.flow import Flow, waves
 from emulator.theory.laws import asynchronous_rate
+from emulator.theory.range import representable
 from emulator.theory.renewal import MOST_CELLS, Durations, Grid, Renewals, grid_for
 from emulator.theory.rounds import RoundFigures, Rounds
 
@@ -46,15 +47,18 @@ def expected(scenario: Scenario) -> dict[str, Expectation]:
     ``workers.goodput``, ``trainer.utilisation``, ``staleness.mean``, ``staleness.in_flight_mean`` and
     ``staleness.in_queue_mean``, in the result's units. A figure for which no law holds is absent.
     """
+    return representable(_expected(scenario))
+
+
+def _expected(scenario: Scenario) -> Iterator[tuple[str, Expectation]]:
     durations = durations_of(scenario) if known(scenario) else None
     if durations is None:
-        return {}
+        return
     rounds = rounds_of(scenario, durations)
     if rounds is not None:
-        return dict(_rounds(scenario, rounds))
-    if busy_workers(scenario):
-        return dict(_busy(scenario, durations))
-    return {}
+        yield from _rounds(scenario, rounds)
+    elif busy_workers(scenario):
+        yield from _busy(scenario, durations)
 
 
 def _rounds(scenario: Scenario, rounds: Rounds) -> Iterator[tuple[str, Expectation]]:

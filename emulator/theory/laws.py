@@ -157,6 +157,8 @@ def _integral(
     Over the logarithm of `x`, where durations are smooth, by Gauss's rule on panels that are halved where
     the halves disagree with the whole: a jump is cornered.
     """
+    if not scale:
+        return 0.0  # what lasts no time, as far as floats go
     nodes, weights = np.polynomial.legendre.leggauss(_ORDER)
 
     def panels(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from emulator.theory.laws import (
     synchronous_rate,
     synchronous_utilisation,
 )
+from emulator.theory.range import representable
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def limits(scenario: Scenario) -> dict[str, Limit]:
     """
     if not known(scenario):
         return {}
-    return dict(_bounds(scenario)) | dict(_tendencies(scenario))
+    return representable(_bounds(scenario)) | representable(_tendencies(scenario))
 
 
 def _bounds(scenario: Scenario) -> Iterator[tuple[str, Limit]]:
