@@ -38,6 +38,8 @@ class Crew:
         """Workers whose running episode was made a straggler."""
         self.frozen = False
         self._scale = scale
+        # A second's; so that the product with the longest age is a number, however short the median.
+        self._shades = min((AGES - 1) / (scale.median or 1.0), 1e290)
 
     def enter(self, number: int, state: int) -> None:
         """Let a worker change its state."""
@@ -103,9 +105,8 @@ class Crew:
         if self._few_are_waited_for():
             states[running] = STRAGGLER
         else:
-            ages, median = self.ages(t), self._scale.median or 1.0
-            # As it is divided by, the median may be as small as there are numbers.
-            shades = np.minimum(ages[running], median) / median * (AGES - 1)
+            ages = self.ages(t)
+            shades = np.minimum(ages[running] * self._shades, AGES - 1)
             states[running] = RUN + shades.astype(np.uint8)
             states[running & (ages >= self._scale.straggler)] = STRAGGLER
         if self.flagged:
