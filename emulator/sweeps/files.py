@@ -12,14 +12,17 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from emulator.errors import ScenarioError, SweepError
+from emulator.files import BusyError, hold_folder, is_beside, open_regular, replacing_text
 from emulator.scenario.loading import parse_scenario
+from emulator.scenario.traces import MAX_TRACE_BYTES
 from emulator.sweeps.axes import Cell, cell_text, yaml_text
 from emulator.sweeps.grid import Grid, from_json
 from emulator.sweeps.jobs import TEXTS, Row
@@ -48,31 +51,44 @@ class Directory:
         self.path = _folder(path)
         self._grid = grid
 
-    def open(self, command: str) -> dict[int, Row]:
-        """Begin the sweep here, or go on with it; returns the rows kept so far by number.
+    @contextmanager
+    def open(self, command: str) -> Iterator[dict[int, Row]]:
+        """Begin the sweep here, or go on with it; gives the rows kept so far by number.
 
         `command` is the text of ``command.txt`` of a new one. SweepError if the directory has something else
-        in it, or another sweep.
+        in it, or another sweep; until the end of the block for another process, too.
         """
+        with ExitStack() as held:
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                held.enter_context(hold_folder(self.path))
+                rows = self._begin(command)
+            except BusyError:
+                raise SweepError(
+                    f"{self.path}: found a sweep that another process runs there; allowed: a directory of "
+                    "its own for each, or this one when that has ended"
+                ) from None
+            except OSError as error:
+                raise _unwritable(self.path, error) from error
+            yield rows
+
+    def _begin(self, command: str) -> dict[int, Row]:
         header = {"schema": SCHEMA, "emulator": __version__, **self._grid.to_json()}
         if traces := self._grid.traces():
             header["traces"] = {file: _file_hash(file) for file in traces}
         header["sha256"] = _hash_of(header)
         texts = {GRID: _json(header), SCENARIO: _json(header["scenario"]), COMMAND: command + "\n"}
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            if any(self.path.iterdir()) and read_grid(self.path) != self._grid:
-                raise SweepError(
-                    f"{self.path}: found another sweep; allowed: a new or an empty directory, or the "
-                    "directory of the same sweep, to go on with it"
-                )
-            for name, text in texts.items():
-                if not (self.path / name).exists():
-                    _replace(self.path / name, text)
-            rows = self._kept()
-            self._write_rows(rows.values())
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
+        # What a full disk or a killed process left half written beside a file means nothing.
+        if not all(map(is_beside, self.path.iterdir())) and read_grid(self.path) != self._grid:
+            raise SweepError(
+                f"{self.path}: found another sweep; allowed: a new or an empty directory, or the "
+                "directory of the same sweep, to go on with it"
+            )
+        for name, text in texts.items():
+            if not (self.path / name).exists():
+                _replace(self.path / name, text)
+        rows = self._kept()
+        self._write_rows(rows.values())
         return rows
 
     def add(self, rows: Sequence[Row]) -> None:
@@ -177,23 +193,23 @@ def _check_traces(path: Path, document: Mapping[str, Any]) -> None:
     for file, before in traces.items():
         now = _file_hash(file)
         if now != before:
-            found = "no file to read" if now is None else f"contents of the SHA-256 {now}"
-            began = "none" if before is None else before
+            found = "no file to read" if now is None else "other contents"
+            began = "none" if before is None else clean(before, 64)
             raise SweepError(
-                f"{file}: found {found}; allowed: the file as it was when the sweep in {path} began "
-                f"({began}), since all rows are to be of the same durations; restore that, or begin a new "
-                "sweep in another directory"
+                f"{clean(file, 4096)}: found {found}; allowed: the file as it was when the sweep in {path} "
+                f"began ({began}), since all rows are to be of the same durations; restore that, or begin a "
+                "new sweep in another directory"
             )
 
 
 def _file_hash(file: str) -> str | None:
-    """The SHA-256 of a file's contents; None where there is no file to read."""
-    if not os.path.isfile(file):  # noqa: PTH113 - a pipe or a device may have no end
-        return None
+    """The SHA-256 of a file's contents; None where there is no file that could be a trace."""
     try:
-        with Path(file).open("rb") as opened:
+        if Path(file).stat().st_size > MAX_TRACE_BYTES:
+            return None
+        with open_regular(file) as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()
-    except OSError:
+    except (OSError, ValueError):
         return None
 
 
@@ -241,10 +257,8 @@ def _header(path: Path) -> dict[str, Any]:
 
 def _replace(path: Path, text: str) -> None:
     """Write a file so that it is never seen half written."""
-    beside = path.with_name(f".{path.name}.new")
-    with beside.open("w", encoding="utf-8", newline="") as file:
+    with replacing_text(path) as file:
         file.write(text)
-    beside.replace(path)
 
 
 def _json(document: Mapping[str, Any]) -> str:

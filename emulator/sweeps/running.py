@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Any
 
 from emulator.errors import SweepBrokenError, SweepError
@@ -60,8 +60,10 @@ def sweep(
     """
     grid = make_grid(as_scenario(scenario), vary, seeds, folder=folder)
     directory = None if out is None else Directory(out, grid)
-    kept = {} if directory is None else directory.open(command or _command(grid, os.fspath(out or "")))
-    return _run(grid, directory, kept, backend=backend, address=address, jobs=jobs, progress=progress)
+    words = command or _command(grid, os.fspath(out or ""))
+    with ExitStack() as opened:
+        kept = {} if directory is None else opened.enter_context(directory.open(words))
+        return _run(grid, directory, kept, backend=backend, address=address, jobs=jobs, progress=progress)
 
 
 def resume(
@@ -78,8 +80,8 @@ def resume(
     """
     grid = read_grid(directory)
     kept_in = Directory(directory, grid)
-    kept = kept_in.open(_command(grid, os.fspath(directory)))
-    return _run(grid, kept_in, kept, backend=backend, address=address, jobs=jobs, progress=progress)
+    with kept_in.open(_command(grid, os.fspath(directory))) as kept:
+        return _run(grid, kept_in, kept, backend=backend, address=address, jobs=jobs, progress=progress)
 
 
 def _run(

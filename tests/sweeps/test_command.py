@@ -220,7 +220,8 @@ def test_a_sweep_that_was_killed_has_kept_its_rows(small: str, tmp_path: Path) -
         # Its readers come to the end, long before joblib's five minutes: what ran for it is gone, too.
         told, _ = process.communicate(timeout=PATIENCE)
     assert told == b""
-    kept = Directory(out, read_grid(out)).open("")
+    with Directory(out, read_grid(out)).open("") as kept:
+        pass
     assert {run: row["seed"] for run, row in kept.items()} == {0: 1, 1: 2}
     assert (
         kept[1]["trace_sha256"]

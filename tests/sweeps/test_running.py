@@ -18,7 +18,6 @@ import emulator
 from emulator.cli import main
 from emulator.errors import SweepBrokenError, SweepError
 from emulator.sweeps import Sweep, SweepInterrupted, backends, resume, sweep
-from emulator.sweeps.grid import make_grid
 from emulator.sweeps.jobs import Job, flat, make_jobs, run_job
 from tests.sweeps.small import small
 
@@ -244,15 +243,40 @@ def test_too_little_memory_in_a_process_ends_a_sweep_in_a_sentence(
     assert len(resume(tmp_path / "out", jobs=1).rows) == broken.value.runs
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
-def test_a_disk_that_is_full_is_told(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / ".sweep.json.new").symlink_to("/dev/full")
-    grid = make_grid(small(), VARY, 1)
-    from emulator.sweeps.files import Directory  # noqa: PLC0415
+def test_a_disk_that_is_full_is_told_and_blocks_nothing_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
 
-    with pytest.raises(SweepError):
-        Directory(tmp_path / "out", grid).open("")
+        def full(path: Path, text: str) -> None:
+            (out / ".sweep.json.new").write_text(text[:9])
+            raise OSError(28, "No space left on device")
+
+        patched.setattr("emulator.sweeps.files._replace", full)
+        with pytest.raises(SweepError, match="cannot be kept there: No space left on device"):
+            sweep(small(), VARY, seeds=1, jobs=1, out=out)
+    assert [path.name for path in out.iterdir()] == [".sweep.json.new"]
+    table = sweep(small(), VARY, seeds=1, jobs=1, out=out)
+    assert resume(out, jobs=1).rows == table.rows
+
+
+def test_two_sweeps_do_not_run_in_one_directory(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    told: list[str] = []
+
+    def begin_another(done: int, runs: int) -> None:
+        for begin in (lambda: sweep(small(), VARY, seeds=1, jobs=1, out=out), lambda: resume(out, jobs=1)):
+            with pytest.raises(SweepError) as error:
+                begin()
+            told.append(str(error.value))
+
+    table = sweep(small(), VARY, seeds=1, jobs=1, out=out, progress=begin_another)
+    assert set(told) == {
+        f"{out}: found a sweep that another process runs there; allowed: a directory of its own for each, or "
+        "this one when that has ended"
+    }
+    assert resume(out, jobs=1).rows == table.rows
 
 
 def _with(path: Path, out: Path, **changes: Any) -> Path:
