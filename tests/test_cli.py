@@ -104,6 +104,18 @@ def test_json_is_the_object_of_the_api_and_nothing_else(call: Any, small: str) -
     assert outcome.err == ""
 
 
+def test_very_many_episodes_are_told_on_stderr_before_they_run_unless_quiet(
+    call: Any, small: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emulator.cli.promise.MANY", 1)
+    outcome = call("run", small, "--speed", "max", "--json")
+    assert json.loads(outcome.out)
+    assert outcome.err.startswith("the run comes to about ")
+    assert call("run", small, "--speed", "max", "--json", "--quiet").err == ""
+    swept = call("sweep", small, "--vary", "rollout.workers=2,4", "--seeds", "1", "--jobs", "1")
+    assert swept.err.startswith("the sweep comes to about ")
+
+
 def test_json_has_progress_on_stderr_unless_quiet(call: Any, small: str) -> None:
     outcome = call("run", small, "--speed", "max", "--json")
     assert json.loads(outcome.out)["result"]["updates"] == 29

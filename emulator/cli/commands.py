@@ -315,6 +315,7 @@ def run(
     asked = speed_of(speed)
     with endings():
         import emulator
+        from emulator.cli.promise import tell_promise
         from emulator.cli.watching import Look, Watching
         from emulator.summary import RunSummary
 
@@ -323,6 +324,7 @@ def run(
         )
         look = Look(not (headless or as_json), quiet, hold, ascii_only, theme.value)
         watching = Watching([loaded], look)
+        tell_promise([loaded], quiet=quiet)
         unrecorded = None
         try:
             outcome = emulator.run(
@@ -360,6 +362,7 @@ def race(
     asked = speed_of(speed)
     with endings():
         import emulator
+        from emulator.cli.promise import tell_promise
         from emulator.cli.watching import Look, Watching
         from emulator.summary import RaceSummary
 
@@ -368,6 +371,7 @@ def race(
         )
         look = Look(not (headless or as_json), quiet, hold, ascii_only, theme.value)
         watching = Watching(loaded.lane_scenarios(), look)
+        tell_promise(loaded.lane_scenarios(), quiet=quiet, runs="the race")
         unrecorded = None
         try:
             outcomes = emulator.race(

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import emulator
 from emulator.cli.endings import complain
 from emulator.cli.output import can_be_drawn_on, write_drawn, write_lines
+from emulator.cli.promise import tell_promise
 from emulator.errors import MissingExtraError
 from emulator.scenario import bundled_scenarios
 from emulator.scenario.loading import find
@@ -23,6 +24,7 @@ from emulator.signals import be_deaf, exit_code
 from emulator.sweeps import Sweep, SweepInterrupted
 from emulator.sweeps import resume as resume_sweep
 from emulator.sweeps.backends import Backend
+from emulator.sweeps.grid import make_grid
 from emulator.sweeps.report import WIDTH, SweepSummary, failures
 from emulator.sweeps.running import Progress as Tell
 from emulator.text import clean
@@ -109,7 +111,7 @@ def run_sweep(
     interrupt: BaseException | None = None
     try:
         with progress(quiet=quiet) as tell:
-            table = _run(asked, tell, backend=backend, address=address, jobs=jobs)
+            table = _run(asked, tell, quiet=quiet, backend=backend, address=address, jobs=jobs)
     except SweepInterrupted as interrupted:
         be_deaf()
         table, interrupt = interrupted.sweep, interrupted.__cause__ or interrupted
@@ -134,17 +136,22 @@ def run_sweep(
             raise typer.Exit(1)
 
 
-def _run(asked: Asked, tell: Tell, **where: Any) -> Sweep:
+def _run(asked: Asked, tell: Tell, *, quiet: bool, **where: Any) -> Sweep:
     if asked.resume is not None:
         return resume_sweep(asked.resume, progress=tell, **where)
     assert asked.scenario is not None
+    loaded = emulator.load_scenario(asked.scenario, overrides=asked.overrides, seed=asked.seed)
+    folder = str(find(asked.scenario).parent)
+    grid = make_grid(loaded, asked.vary, asked.seeds_wanted, folder=folder)
+    points = [point.scenario for point in grid.points if point.scenario is not None]
+    tell_promise(points, quiet=quiet, runs="the sweep", times=len(grid.seeds))
     return emulator.sweep(
-        emulator.load_scenario(asked.scenario, overrides=asked.overrides, seed=asked.seed),
+        loaded,
         asked.vary,
         seeds=asked.seeds_wanted,
         out=asked.out,
         progress=tell,
-        folder=str(find(asked.scenario).parent),
+        folder=folder,
         command=asked.command(),
         **where,
     )

@@ -85,7 +85,7 @@ class Figures(BlockFold):
         """Mean durations as drawn, in seconds, and their ratio, the length bias."""
         started = ratio(self._started_durations.value(), self.counts["started"])
         trained = ratio(self._trained_durations.value(), self.counts["trained"])
-        bias = trained / started if started and trained is not None else None
+        bias = ratio(trained, started) if started and trained is not None else None
         return {"started_mean": started, "trained_mean": trained, "length_bias": bias}
 
     def result(self, t: float) -> dict[str, Any]:

@@ -74,8 +74,9 @@ class ExactSum:
 
 
 def ratio(numerator: float, denominator: float) -> float | None:
-    """The quotient; None where there is nothing to divide by."""
-    return numerator / denominator if denominator else None
+    """The quotient; None where there is nothing to divide by, or so little that it would be infinite."""
+    quotient = numerator / denominator if denominator else math.inf
+    return quotient if math.isfinite(quotient) else None
 
 
 def nearest_rank(ordered: list[float], percent: int) -> float | None:

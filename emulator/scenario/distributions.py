@@ -123,7 +123,7 @@ class Lognormal(_Distribution):
 
         if not self.sigma:
             return np.where(x < self.median_, 1.0, 0.0)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             return np.asarray(ndtr(-np.log(np.maximum(x, 0.0) / self.median_) / self.sigma))
 
     def median(self) -> float:
@@ -192,7 +192,8 @@ class Exponential(_Distribution):
 
     def survival(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``exp(-x / mean)``."""
-        return np.exp(-np.maximum(x, 0.0) / self.mean_)
+        with np.errstate(over="ignore"):
+            return np.exp(-np.maximum(x, 0.0) / self.mean_)
 
     def median(self) -> float:
         """Return ``mean * ln 2``."""
@@ -225,7 +226,11 @@ class Gamma(_Distribution):
         """Return the regularised upper incomplete gamma function at ``x * shape / mean``."""
         from scipy.special import gammaincc  # noqa: PLC0415  (it takes long to import)
 
-        return np.asarray(gammaincc(self.shape, np.maximum(x, 0.0) * (self.shape / self.mean_)))
+        rate, above = self.shape / self.mean_, np.maximum(x, 0.0)
+        with np.errstate(over="ignore"):
+            # A mean of almost nothing has a rate beyond all numbers.
+            steps = above * rate if math.isfinite(rate) else above / self.mean_ * self.shape
+        return np.asarray(gammaincc(self.shape, steps))
 
 
 class Pareto(_Distribution):

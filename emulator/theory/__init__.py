@@ -17,6 +17,7 @@ from emulator.theory.laws import (
     synchronous_utilisation,
 )
 from emulator.theory.limits import Limit, limits
+from emulator.theory.promised import promised_episodes
 
 __all__ = [
     "Expectation",
@@ -27,6 +28,7 @@ __all__ = [
     "expected_maximum",
     "in_flight_limit",
     "limits",
+    "promised_episodes",
     "staleness_by_littles_law",
     "synchronous_rate",
     "synchronous_utilisation",

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.metrics.sums import ExactSum
+from emulator.metrics.sums import ExactSum, ratio
 
 floats = (
     st.floats(-1e12, 1e12) | st.floats(-1e-6, 1e-6) | st.sampled_from([0.0, 0.1, -0.1, 1e300, -1e300, 5e-324])
@@ -29,3 +29,9 @@ def test_a_long_column_becomes_a_few_terms() -> None:
     total.extend_array(-column[::-1])
     assert len(total.terms) < 100
     assert total.value() == 0
+
+
+def test_a_quotient_that_no_float_can_hold_is_none() -> None:
+    assert ratio(3.0, 2.0) == 1.5
+    assert ratio(1.0, 0.0) is None
+    assert ratio(109 * 3600, 5e-324) is None

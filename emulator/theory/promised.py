@@ -1,0 +1,67 @@
+"""How many attempts at episodes a run comes to, before it runs: what its cost in time and memory goes by."""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+
+from emulator.scenario import Scenario
+from emulator.scenario.distributions import Distribution
+from emulator.scenario.strategies import Asynchronous, Synchronous
+
+_DRAWS = 1000
+_SPEEDS = 50
+
+
+def promised_episodes(scenario: Scenario) -> float:
+    """About how many attempts a run of the scenario makes at most, without its lanes and its timeline.
+
+    Workers never rest, but as the trainer holds them back: in rounds, at a gate or before a full queue. Means
+    are those of fixed draws, none counted as longer than the run. ``math.inf`` if no time passes.
+    """
+    rollout, environment, longest, reset = scenario.rollout, scenario.environment, scenario.duration, 0.0
+    if environment is not None:
+        longest = min(longest, environment.timeout_seconds or longest)
+        reset = _mean(environment.reset_seconds, longest)
+    speeds = _draws(rollout.speed)[:_SPEEDS, np.newaxis]
+    with np.errstate(all="ignore"):
+        seconds = np.fmin(_draws(rollout.episode_seconds) / speeds, longest).mean(axis=1) + reset
+        attempts = rollout.workers * float((scenario.duration / seconds).mean())
+    return min(attempts, _held_back(scenario))
+
+
+def _held_back(scenario: Scenario) -> float:
+    """How many attempts the trainer lets begin."""
+    rollout, trainer, strategy = scenario.rollout, scenario.trainer, scenario.strategy
+    each, ahead = float(trainer.batch_size), 0.0
+    if isinstance(strategy, Synchronous):
+        each *= float(strategy.oversample)
+    elif isinstance(strategy, Asynchronous):
+        ahead = math.inf if rollout.queue_capacity is None else rollout.queue_capacity + rollout.workers
+        if strategy.max_staleness is not None and strategy.enforce == "gate":
+            ahead = min(ahead, float(strategy.max_staleness) * each * trainer.publish_every)
+    update = _mean(trainer.update_seconds, scenario.duration)
+    update += trainer.weight_sync_seconds / trainer.publish_every
+    if not update:
+        return math.inf
+    return (ahead + each * (scenario.duration / update + 1)) * _attempts_each(scenario)
+
+
+def _attempts_each(scenario: Scenario) -> float:
+    environment = scenario.environment
+    if environment is None:
+        return 1.0
+    if environment.timeout_seconds is not None:
+        return 1.0 + environment.retries
+    return min(1.0 / (1.0 - environment.failure_probability), 1.0 + environment.retries)
+
+
+def _mean(distribution: Distribution, longest: float) -> float:
+    return float(np.minimum(_draws(distribution), longest).mean())
+
+
+@lru_cache(maxsize=64)
+def _draws(distribution: Distribution) -> NDArray[np.float64]:
+    return distribution.sampler(SeedSequence(0))(_DRAWS)
