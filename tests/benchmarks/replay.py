@@ -38,7 +38,7 @@ def recorded(path: Path, *overrides: str, race: bool) -> Recording:
     scenario = emulator.load_scenario(
         "stragglers", overrides=["rollout.workers=1024", "trainer.batch_size=1024", *overrides]
     )
-    (emulator.race if race else emulator.run)(scenario, speed="max", record=path)
+    (emulator.race if race else emulator.run)(scenario, speed="max", record=path, force=True)
     begun = time.process_time()
     recording = emulator.read_recording(path)
     print(f"  {sum(len(lane.events) for lane in recording.lanes):,} events", end=", ")
