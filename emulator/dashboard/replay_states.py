@@ -30,7 +30,7 @@ from emulator.scenario import Scenario
 EVERY = 4096
 """Events from one checkpoint to the next, unless their memory is used up."""
 
-_LARGE = 250_000  # bytes of a checkpoint, beyond which they are as much further apart as it is larger
+_LARGE = 1_000_000  # bytes of a checkpoint, beyond which they are as much further apart as it is larger
 
 MEMORY = 256_000_000
 """Bytes that all checkpoints may take, about."""
