@@ -268,6 +268,19 @@ def test_a_recording_that_cannot_begin_leaves_the_older_one(
     assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"]
 
 
+def test_a_recording_tells_the_same_interventions_as_the_run_and_holds_them_as_events_alone(
+    call: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    entries = [{"at": 5, **ENTRIES[0]}, {"at": 300, "crash": {"workers": 2, "restart_seconds": 5}}]
+    live = emulator.run(small(events=entries), speed="max", record=path)
+    crash = {"at": 300.0, "crash": {"workers": [0, 1], "restart_seconds": 5.0}}
+    assert live.interventions[-1] == crash
+    code, out, _ = call("replay", path, "--json")
+    assert (code, json.loads(out)) == (0, json.loads(json.dumps(live.to_json())))
+    assert b"interventions" not in path.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
