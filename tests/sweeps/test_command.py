@@ -46,15 +46,15 @@ def _sweep(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, s
 def test_a_table_and_charts_without_control_codes(small: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = _sweep(
         capsys, small, "--vary", "rollout.workers=4:12:3", "--vary", "strategy=synchronous,asynchronous",
-        "--seeds", "2", "--jobs", "1",
+        "--seeds", "3", "--jobs", "1",
     )  # fmt: skip
     assert code == 0
     lines = out.splitlines()
-    assert lines[0].startswith("sweep: small  6 points, 2 seeds (1 to 2)")
+    assert lines[0].startswith("sweep: small  6 points, 3 seeds (1 to 3)")
     assert sum("±" in line and line.split()[0] in ("4", "8", "12") for line in lines[:12]) == 6
     assert len(lines) > 30
     assert "\x1b" not in out + err
-    assert "12 of 12 runs" in err
+    assert "18 of 18 runs" in err
 
 
 def test_json_is_a_line_for_each_run_and_nothing_else(small: str, capsys: pytest.CaptureFixture[str]) -> None:
