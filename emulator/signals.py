@@ -32,6 +32,8 @@ CONTINUED = _those_here("SIGCONT")
 """A process that was stopped goes on."""
 RESIZED = _those_here("SIGWINCH")
 """The terminal has another size."""
+PIPE = _those_here("SIGPIPE")
+"""Somebody writes to a pipe that nobody reads any more."""
 BACKGROUND = _those_here("SIGTTIN", "SIGTTOU")
 """They stop a process in the background that reads keys or sets the terminal."""
 
@@ -54,9 +56,10 @@ def exit_code(interrupt: BaseException | None) -> int:
 
 
 def own_process() -> None:
-    """Let Ctrl-C end this process as `kill` does, in silence: there is nothing to be put in order."""
+    """Let Ctrl-C and a closed pipe end this process in silence: there is nothing to be put in order."""
     if _in_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for number in (signal.SIGINT, *PIPE):
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager

@@ -532,6 +532,8 @@ def test_no_color_leaves_a_terminal_without_colours(
         ("> /dev/full", 1, "the output cannot be written: No space left on device\n"),
         (">&-", 0, ""),
         ("2>&- > /dev/null", 0, ""),
+        ("<&- >&- 2>&-", 0, ""),
+        ("2> /dev/full > /dev/null", 0, ""),
     ],
 )
 def test_output_that_goes_nowhere_leaves_no_traceback(
@@ -542,6 +544,53 @@ def test_output_that_goes_nowhere_leaves_no_traceback(
         ["sh", "-c", command], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert (ended.returncode, ended.stderr) == (code, told)
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "run --help"])
+def test_help_that_cannot_be_written_leaves_no_traceback(words: str) -> None:
+    command = " ".join([*COMMAND, words])
+    full = subprocess.run(["sh", "-c", f"{command} > /dev/full"], capture_output=True, text=True, check=False)
+    assert (full.returncode, full.stderr) == (1, "the output cannot be written: No space left on device\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    closed = subprocess.run([*COMMAND, *words.split()], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (closed.returncode, closed.stderr) == (-signal.SIGPIPE, b"")
+
+
+def test_a_closed_stderr_costs_neither_the_result_nor_the_code(small: str) -> None:
+    for command, code in ((["run", small, "--speed", "max"], 0), (["run", "no such scenario"], 2)):
+        reader, writer = os.pipe()
+        os.close(reader)
+        ended = subprocess.run([*COMMAND, *command], stdout=subprocess.PIPE, stderr=writer, check=False)
+        os.close(writer)
+        assert ended.returncode == code
+        assert (b"UPDATES PER HOUR" in ended.stdout) is (code == 0)
+
+
+def test_a_file_that_may_not_grow_ends_a_command_with_1(small: str, tmp_path: Path) -> None:
+    recording, page = tmp_path / "r.jsonl", tmp_path / "r.html"
+    run = [*COMMAND, "run", small, "--speed", "max", "--quiet", "--record", str(recording)]
+    limited = ["sh", "-c", 'ulimit -f 4; exec "$@"', "sh"]
+    subprocess.run(run, check=True, capture_output=True)
+    export = [*COMMAND, "export", str(recording), "--to", str(page)]
+    ended = subprocess.run([*limited, *export], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert "File too large" in ended.stderr
+    recording.unlink()
+    ended = subprocess.run(
+        [*limited, *run, "--set", "duration=10h"], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert "UPDATES PER HOUR" in ended.stdout
+    assert emulator.read_recording(recording).lanes[0].events
+    axis = ["--vary", "rollout.workers=2,4", "--seeds", "2", "--jobs", "1"]
+    sweep = [*COMMAND, "sweep", small, *axis, "--quiet"]
+    limited[2] = 'ulimit -f 40; exec "$@"'
+    out = str(tmp_path / "out")
+    ended = subprocess.run([*limited, *sweep, "--out", out], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (1, f"{out}: the plots cannot be kept there: File too large\n")
+    subprocess.run([*COMMAND, "sweep", "--resume", out], check=True, capture_output=True)
 
 
 # -- what comes from outside --------------------------------------------------------------------------

@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if arguments is None:
         own_process()  # before the rest is imported, which takes a moment
     from emulator.cli.commands import app  # noqa: PLC0415
-    from emulator.cli.endings import open_missing_streams  # noqa: PLC0415
+    from emulator.cli.endings import streams  # noqa: PLC0415
 
-    open_missing_streams()
-    app(args=None if arguments is None else list(arguments), prog_name="emulator")
+    with streams():
+        app(args=None if arguments is None else list(arguments), prog_name="emulator")

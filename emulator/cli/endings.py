@@ -6,12 +6,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
 from emulator.errors import MissingExtraError, RecordingError, ScenarioError, SweepBrokenError, SweepError
-from emulator.signals import exit_code, raising
+from emulator.signals import PIPE, exit_code, ignored, raising
 from emulator.text import clean, writable
 
 if TYPE_CHECKING:
@@ -21,37 +21,70 @@ _CLOSED_PIPE = 141
 _BAD_SCENARIO = 2
 _FAILED = 1
 _FASTEST = 1e9
+_NO_ROOM = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name)}
 
 
 @contextmanager
 def endings() -> Iterator[None]:
     """Turn what ends a command early into a sentence on stderr and an exit code, never a traceback."""
+    with ignored(*PIPE), _hushed(sys.stderr):  # a pipe that is closed is an error like others
+        try:
+            with raising():
+                yield
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(exit_code(interrupt)) from None
+        except OSError as error:
+            raise typer.Exit(_unwritten(error)) from None
+        except MemoryError:
+            complain("there is not enough memory for this")
+            raise typer.Exit(_FAILED) from None
+        except SweepBrokenError as error:
+            complain(str(error))
+            raise typer.Exit(_FAILED) from None
+        except (ScenarioError, RecordingError, SweepError, MissingExtraError) as error:
+            complain(str(error))
+            raise typer.Exit(_FAILED if _for_want_of_room(error) else _BAD_SCENARIO) from None
+
+
+@contextmanager
+def _hushed(stream: TextIO) -> Iterator[None]:
+    """In the end let what is buffered go nowhere if it cannot be written."""
     try:
-        with raising():
-            yield
-    except KeyboardInterrupt as interrupt:
-        raise typer.Exit(exit_code(interrupt)) from None
-    except OSError as error:
-        # The reader of a pipe has gone (EPIPE), or the terminal has (EIO).
-        _hush()
-        if error.errno in (errno.EPIPE, errno.EIO):
-            raise typer.Exit(_CLOSED_PIPE) from None
-        complain(f"the output cannot be written: {error.strerror}")
-        raise typer.Exit(_FAILED) from None
-    except SweepBrokenError as error:
-        complain(str(error))
-        raise typer.Exit(_FAILED) from None
-    except (ScenarioError, RecordingError, SweepError, MissingExtraError) as error:
-        complain(str(error))
-        raise typer.Exit(_BAD_SCENARIO) from None
+        yield
+    finally:
+        _hush(stream)
 
 
-def open_missing_streams() -> None:
-    """Let output go nowhere where the shell has closed its stream (``>&-``)."""
-    for name in ("stdout", "stderr"):
+@contextmanager
+def streams() -> Iterator[None]:
+    """Let output go nowhere where the shell has closed its stream (``>&-``); say if it cannot be written."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8"))
+    try:
+        yield
+    except OSError as error:
+        sys.exit(_unwritten(error))
+
+
+def _unwritten(error: OSError) -> int:
+    """The exit code where output cannot be written, which is told."""
+    _hush(sys.stdout)
+    # The reader of a pipe has gone (EPIPE), or the terminal has (EIO).
+    if error.errno in (errno.EPIPE, errno.EIO):
+        return _CLOSED_PIPE
+    complain(f"the output cannot be written: {error.strerror}")
+    return _FAILED
+
+
+def _for_want_of_room(error: BaseException | None) -> bool:
+    """Whether an error came of a disk that is full, or of a file that may not grow."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def complain(text: str) -> None:
@@ -75,9 +108,12 @@ def speed_of(text: str | None) -> "Speed | None":
     return speed
 
 
-def _hush() -> None:
-    """Let what is still buffered go nowhere, so that the interpreter's exit does not complain."""
-    with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+def _hush(stream: TextIO) -> None:
+    """Let what is buffered go nowhere if it cannot be written, or the interpreter's exit would complain."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)

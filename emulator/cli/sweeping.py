@@ -109,6 +109,7 @@ def run_sweep(
     if backend == "local" and address is not None:
         raise typer.BadParameter("it needs --backend dask or ray", param_hint="'--address'")
     interrupt: BaseException | None = None
+    unplotted = False
     try:
         with progress(quiet=quiet) as tell:
             table = _run(asked, tell, quiet=quiet, backend=backend, address=address, jobs=jobs)
@@ -119,6 +120,9 @@ def run_sweep(
     if directory is not None and not table.interrupted:
         try:
             _plot(table, directory)
+        except OSError as error:
+            unplotted = True
+            complain(f"{directory}: the plots cannot be kept there: {error.strerror}")
         except KeyboardInterrupt as interrupted:
             be_deaf()
             interrupt = interrupted
@@ -132,8 +136,8 @@ def run_sweep(
     if table.failed:
         for reason in failures(table) if as_json else ():
             complain(reason)
-        if len(table.failed) == len(table.rows):
-            raise typer.Exit(1)
+    if unplotted or len(table.failed) == len(table.rows):
+        raise typer.Exit(1)
 
 
 def _run(asked: Asked, tell: Tell, *, quiet: bool, **where: Any) -> Sweep:

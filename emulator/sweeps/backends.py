@@ -6,6 +6,7 @@ import signal
 import socket
 import threading
 import time
+import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
@@ -74,7 +75,11 @@ def _as_they_end(work: Sequence[Job]) -> Iterator[tuple[Job, list[Row]]]:
         results = Parallel(batch_size=1, return_as="generator_unordered")(
             delayed(run_job)(job) for job in work
         )
-    with closing(results):
+    with warnings.catch_warnings(), closing(results):
+        # Whoever leaves before the end knows that some were not needed.
+        warnings.filterwarnings(
+            "ignore", ".*still being processed by the workers have been cancelled", UserWarning
+        )
         yield from results
 
 
