@@ -124,7 +124,7 @@ def test_the_reward_is_a_counter_of_the_trace_and_a_plot_of_the_page(tmp_path: P
         if event["ph"] == "C" and event["name"] == "reward"
     ]
     assert counted == [
-        (pytest.approx(lesson.t * 1e6, abs=0.001), round(lesson.reward, 4)) for lesson in lessons_of(run)
+        (pytest.approx(lesson.t * 1e6, abs=1), round(lesson.reward, 4)) for lesson in lessons_of(run)
     ]
     export(tmp_path / "run.jsonl", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()

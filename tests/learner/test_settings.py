@@ -38,7 +38,7 @@ def test_the_resolved_form_loads_to_an_equal_learner():
         ("epochs", True, "found True; allowed: a whole number from 1 to 100"),
         ("clip", 0, "found 0; allowed: a number above 0, up to 1"),
         ("rho", -1, "found -1; allowed: a number above 0, up to 1000000"),
-        ("learning_rate", "fast", "found 'fast'; allowed: a number above 0, up to 1000000"),
+        ("learning_rate", "fast", 'found "fast"; allowed: a number above 0, up to 1000000'),
         ("reward_noise", -0.5, "found -0.5; allowed: a number from 0 to 1000"),
         ("difficulty_correlation", 1.01, "found 1.01; allowed: a number from 0 to 1"),
         ("loss", "trpo", "Input should be 'ppo', 'importance', 'vtrace' or 'none'"),
