@@ -100,7 +100,7 @@ def _unpacked(data: bytes, count: int, sha256: str) -> Series:
         raise ValueError("data that cannot be unpacked") from None
     if len(unpacked) != count * _BYTES:
         raise ValueError("data of another length")
-    values = np.frombuffer(unpacked, "<f8").astype(np.float64)
+    values = np.frombuffer(unpacked, "<f8").astype(np.float64, copy=False)
     # NaN compares false, so it is refused too.
     if not np.all((values >= 0) & (values <= MAX_SECONDS)):
         raise ValueError(f"values that are not from 0 to {plain(MAX_SECONDS)}")

@@ -62,7 +62,7 @@ class Series:
     @cached_property
     def sha256(self) -> str:
         """The SHA-256, in hex, of the values as 64-bit floats, little-endian."""
-        return hashlib.sha256(self.values.astype("<f8").tobytes()).hexdigest()
+        return hashlib.sha256(np.ascontiguousarray(self.values, "<f8").data).hexdigest()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Series):
