@@ -26,6 +26,7 @@ from emulator.summary.parts import (
     wasted_share,
 )
 from emulator.summary.texts import decimal, minutes_text, number, plural_s, seconds_text, share, strategy_text
+from emulator.text import width as width_of
 
 _COLUMN_BAR = 12
 
@@ -65,7 +66,7 @@ class RaceSummary:
         yield from self._interventions()
         yield Text()
         words = verdict(self.runs)
-        if len(words) > options.max_width:
+        if width_of(words) > options.max_width:
             words = words.replace("; ", ";\n")
         yield Text(words, style="bold")
         yield Text()
@@ -215,7 +216,7 @@ def _flowing(head: str, parts: Sequence[str], width: int) -> str:
     lines = [head]
     for place, part in enumerate(parts, 1):
         more = f"{part}," if place < len(parts) else part
-        if len(lines[-1]) + 1 + len(more) <= width:
+        if width_of(lines[-1]) + 1 + width_of(more) <= width:
             lines[-1] += f" {more}"
         else:
             lines.append(f"  {more}")

@@ -13,6 +13,7 @@ from emulator.summary import decimal
 from emulator.sweeps.axes import Cell, cell_text
 from emulator.sweeps.intervals import intervals_text
 from emulator.sweeps.table import Sweep
+from emulator.text import width as cells_of
 
 WIDTH = 100
 """The columns that it needs, unless the values of the axes are long."""
@@ -96,9 +97,7 @@ def _table(sweep: Sweep, summary: Sequence[Mapping[str, Any]], *, sign: str, wid
     names = [name.replace("_", " ") for name in short_names([axis.path for axis in sweep.axes])]
     labels = [_labels([point.values[axis.path] for point, _ in lines]) for axis in sweep.axes]
     # Values of an axis go on in further lines, in words; what is left of the width must hold the longest.
-    least = [
-        max(map(len, " ".join([name, *column]).split())) for name, column in zip(names, labels, strict=True)
-    ]
+    least = [_longest(" ".join([name, *column]).split()) for name, column in zip(names, labels, strict=True)]
     room = width - sum(least) - 2 * len(least)
     for dropped in _FIRST_DROPPED:
         if _width(figures) > room:
@@ -177,7 +176,7 @@ def _shared(room: int, least: Sequence[int], whole: Sequence[int]) -> list[int]:
 
 
 def _longest(texts: Iterable[str]) -> int:
-    return max(map(len, texts))
+    return max(map(cells_of, texts))
 
 
 def _width(columns: Mapping[str, Sequence[str]]) -> int:

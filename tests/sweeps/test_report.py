@@ -192,3 +192,12 @@ def test_limits_of_theory_are_columns_of_the_summary_and_of_a_wide_table() -> No
     assert header.endswith("dropped %  tends to")
     assert next(line for line in lines if "enforce=drop" in line).endswith("20.5      21.0")
     assert "at most" not in " ".join(_text(sweep, 60))
+
+
+def test_wide_values_of_an_axis_keep_the_columns() -> None:
+    told = []
+    for names in ("東京,京都市", "abcd,abcdef"):
+        text = "\n".join(_text(_sweep([f"name={names}", "rollout.workers=4,8"], [{}] * 8)))
+        told.append(text.replace("東京", "abcd").replace("京都市", "abcdef"))
+    assert told[0] == told[1]
+    assert "abcdef" in told[0]
