@@ -98,7 +98,7 @@ def _itself(event: ev.Event) -> ev.Event:
 
 
 class Journal:
-    """Takes the events of one lane, and hands them on in blocks to `read`; once `closed`, to nobody.
+    """Takes the events of one lane, and hands them on in blocks to `read`, until it is closed.
 
     Whoever starts an episode without a group adds ``ROW(t, worker, duration)`` to `rows`, and for its finish
     ``ROW(t, worker, -1 - episode)``, and sees to it that `pass_on_if_long` is called now and then.
@@ -108,7 +108,6 @@ class Journal:
         self._block = max(_BLOCK, min(8 * workers, _LARGE_BLOCK))
         self.rows = bytearray()
         self._others: list[tuple[int, ev.Event]] = []
-        self.closed = False
         self._read = read
         self._passed_on = 0
         self._first_episode = 0
@@ -142,5 +141,13 @@ class Journal:
         self._passed_on += len(block)
         self.rows.clear()
         self._others.clear()
-        if not self.closed:
-            self._read(block)
+        self._read(block)
+
+    def close(self) -> None:
+        """Hand on what there is, and nothing any more; who has read is let go of."""
+        self.pass_on()
+        self._read = _read_no_more
+
+
+def _read_no_more(block: Block) -> None:
+    """What comes after the end."""

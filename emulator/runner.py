@@ -250,6 +250,8 @@ class Session:
             self.interrupted = True
             self._conclude()
             raise
+        finally:
+            self.clock.set_exception_handler(None)  # it knows the session, which knows the clock
         if failures:
             raise failures[0]
         self._conclude()
@@ -331,20 +333,22 @@ def run_lanes(
         if session is not None and not session.clock.is_closed():
             session.clock.call_soon_threadsafe(session.stop)
 
-    if not _in_running_loop():
-        try:
+    try:
+        if not _in_running_loop():
             return run()
-        except KeyboardInterrupt as interrupt:
-            if type(interrupt) is KeyboardInterrupt and session is not None and session.runs is not None:
-                raise RunInterrupted(session.runs) from None
-            raise
-    # In a notebook: another loop runs in this thread, and is blocked until the run is over. Were it for that
-    # loop, Ctrl-C would be heard only then.
-    with ThreadPoolExecutor(1) as thread, interrupting(stop):
-        ending = thread.submit(run)
-        while not wait([ending], _PATIENCE).done:
-            pass  # on Windows a signal is handled only between two waits
-        return ending.result()
+        # In a notebook: another loop runs in this thread, and is blocked until the run is over. Were it for
+        # that loop, Ctrl-C would be heard only then.
+        with ThreadPoolExecutor(1) as thread, interrupting(stop):
+            ending = thread.submit(run)
+            while not wait([ending], _PATIENCE).done:
+                pass  # on Windows a signal is handled only between two waits
+            return ending.result()
+    except KeyboardInterrupt as interrupt:
+        if type(interrupt) is KeyboardInterrupt and session is not None and session.runs is not None:
+            raise RunInterrupted(session.runs) from None
+        raise
+    finally:
+        session = None  # else what has ended lives as long as the frames that called it
 
 
 def _learner_of(scenario: Scenario, make: LearnerFactory) -> Learner | None:

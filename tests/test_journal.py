@@ -80,12 +80,14 @@ def test_a_block_is_passed_on_when_it_is_long_enough_and_later_where_workers_are
         assert [len(block) for block in blocks] == [enough]
 
 
-def test_a_closed_journal_passes_nothing_on() -> None:
+def test_closing_a_journal_passes_on_what_there_is_and_nothing_later() -> None:
     journal, blocks = written()
-    journal.closed = True
     journal.write(ev.Stall(1.0))
+    journal.close()
+    journal.write(ev.Unstall(2.0))
     journal.pass_on()
-    assert blocks == []
+    journal.close()
+    assert [event for block in blocks for event in block.events()] == [ev.Stall(1.0)]
 
 
 def test_a_block_tells_its_times_and_lines_without_its_events_being_made() -> None:

@@ -106,6 +106,8 @@ class Lane:
                 task.cancel()
             while not all(task.done() for task in self._tasks):
                 await asyncio.sleep(0)
+            # How each was cancelled has a traceback, and that keeps all that called it.
+            self._tasks.clear()
 
     def _start(self) -> None:
         for _ in range(self.scenario.rollout.workers):
@@ -132,8 +134,7 @@ class Lane:
 
     def _end_journal(self) -> None:
         """Let nothing more out."""
-        self.journal.pass_on()
-        self.journal.closed = True
+        self.journal.close()
 
     def spawn(self, coroutine: Coroutine[None, None, None]) -> None:
         """Run a task until the lane ends; the lane fails if the task does."""
