@@ -53,7 +53,8 @@ def _alarms() -> Iterator[list[str]]:
     def ring(number: int, frame: FrameType | None) -> None:
         used = time.process_time() - began
         if number == signal.SIGPROF and used < BUSY:
-            if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            # Before a loop listens, Python may lose what a signal raises: in the callback of a weak reference.
+            if getattr(signal.getsignal(signal.SIGINT), "__module__", "").startswith("asyncio"):
                 rang.append("interrupt")
                 os.kill(os.getpid(), signal.SIGINT)
                 signal.setitimer(signal.ITIMER_PROF, BUSY - used, 1.0)
@@ -61,8 +62,8 @@ def _alarms() -> Iterator[list[str]]:
         rang.append("hang")
         stack = traceback.extract_stack(frame)
         ours = [f for f in stack if f"{os.sep}emulator{os.sep}" in f.filename]
-        where = [f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in (ours or stack)[-3:]]
-        raise _Hang(f"{' < '.join(reversed(where))}, {used:.0f} s used")
+        where = [f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in (ours or stack)[-12:]]
+        raise _Hang(f"{' < '.join(reversed(where))}, {used:.0f} s used, {rang}")
 
     signals = {signal.SIGALRM: signal.ITIMER_REAL, signal.SIGPROF: signal.ITIMER_PROF}
     before = {number: signal.signal(number, ring) for number in signals}

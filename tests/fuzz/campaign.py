@@ -81,6 +81,7 @@ class _Worker:
 
     def end(self) -> str:
         """End the process for good and begin another; how it ended."""
+        self.process.join(1.0)
         ended = not self.process.is_alive()
         if not ended:
             self.process.kill()

@@ -471,7 +471,7 @@ _FILES: dict[str, bytes] = {
     "long.txt": b"1" * (1 << 20) + b"2\n",
     "words.txt": f"TOKEN={SECRET}\nPASSWORD={SECRET}\n".encode(),
     "words.csv": f"{SECRET},{SECRET}:x\n{SECRET}\n".encode(),
-    "words.jsonl": f'{{"{SECRET}": 1}}\n{SECRET}\n'.encode(),
+    "words.jsonl": f'{SECRET}\n{{"{SECRET}": 1}}\n'.encode(),
     "escape.txt": b"\x1b[2J\x1b]0;x\x07\n",
     "escape.csv": b"\x1b[31mred,\x9b2J,\xc2\x9b31m\n1,2,3\n",
     "newline.csv": b'"a\nb.yaml:1:1: found nothing; allowed: all",s\n1,2\n',

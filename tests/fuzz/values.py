@@ -130,6 +130,8 @@ def odd_text(random: Random) -> str:
 
 def near(number: float, random: Random) -> Any:
     """A number that is not far from another."""
+    if abs(number) > 1e300:
+        return -number
     whole = isinstance(number, int)
     choices = [number + 1, number - 1, -number, number * 2, 0, 1, number * 1000]
     choices += [number + 0.5, float(number)] if whole else [number * (1 + 1e-15), number / 3, number + 1e-9]
