@@ -27,7 +27,7 @@ BUSY = 10.0
 IDLE = 120.0
 """Seconds until a command has hung that uses no processor, on however busy a machine."""
 
-_INTERRUPTED_AFTER = 1.0
+_INTERRUPTED_AFTER = 0.25
 """Seconds of a processor until a run, which may be of any length, gets a Ctrl-C."""
 
 _COMMAND = typer.main.get_command(app)

@@ -1,5 +1,6 @@
 """Many cases on several processes with bounded memory, each failure told once."""
 
+import gc
 import multiprocessing
 import os
 import resource
@@ -48,6 +49,7 @@ def _work(pipe: Connection, folder: str) -> None:
     from tests.fuzz.recordings import bases  # noqa: PLC0415
 
     bases()
+    gc.freeze()  # it would go through all modules again and again
     limit_memory()
     while (job := pipe.recv()) is not None:
         failures: list[Any] = []

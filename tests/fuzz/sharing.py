@@ -9,6 +9,7 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import emulator
@@ -25,20 +26,26 @@ def import_everything() -> None:
 @contextmanager
 def read_once() -> Iterator[None]:
     """Let every file be loaded or read once inside, for each way to ask for it."""
-    replaced: list[tuple[Any, str, Any]] = []
-    modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "emulator"]
-    for function in (rerun.load_scenario, read):
+    for function, places in _places().items():
         memo = _remembering(function)
-        for module in modules:
-            for name, value in list(vars(module).items()):
-                if value is function:
-                    replaced.append((module, name, value))
-                    setattr(module, name, memo)
+        for module, name in places:
+            setattr(module, name, memo)
     try:
         yield
     finally:
-        for module, name, value in replaced:
-            setattr(module, name, value)
+        for function, places in _places().items():
+            for module, name in places:
+                setattr(module, name, function)
+
+
+@cache
+def _places() -> dict[Callable[..., Any], list[tuple[Any, str]]]:
+    """Where each function that reads is referred to."""
+    modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "emulator"]
+    return {
+        function: [(m, name) for m in modules for name, value in list(vars(m).items()) if value is function]
+        for function in (rerun.load_scenario, read)
+    }
 
 
 def _remembering(function: Callable[..., Any]) -> Callable[..., Any]:
