@@ -53,7 +53,7 @@ def _alarms() -> Iterator[list[str]]:
     def ring(number: int, frame: FrameType | None) -> None:
         used = time.process_time() - began
         if number == signal.SIGPROF and used < BUSY:
-            # Before a loop listens, Python may lose what a signal raises: in the callback of a weak reference.
+            # Before a loop listens, Python may lose what a signal raises, as in a callback of the collector.
             if getattr(signal.getsignal(signal.SIGINT), "__module__", "").startswith("asyncio"):
                 rang.append("interrupt")
                 os.kill(os.getpid(), signal.SIGINT)
