@@ -100,6 +100,8 @@ def call(*arguments: str, codes: tuple[int, ...] = (0, 2)) -> Outcome:
         raise FaultError(f"{command}: a hang that caught its alarm")
     told, complained = (stream.buffer.getvalue().decode() for stream in (out, err))
     code = 0 if code is None else code
+    if "not enough memory" in complained:
+        raise FaultError(f"{command}: out of memory")
     allowed = (*codes, 130) if "interrupt" in rang else codes
     if code not in allowed:
         raise FaultError(f"{command}: the exit code {code}; {complained[:300]}")
