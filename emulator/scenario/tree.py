@@ -32,6 +32,8 @@ MAX_DEPTH = 40
 MAX_NODES = 250_000
 """The most values and keys of a document, aliases written out: two timelines of 10,000 entries, and more."""
 
+_LONG_TAG = re.compile(r"(?<![^\s\[{,:-])!\S{1000}")
+
 Scalar = str | int | float | bool | None
 Numbers = tuple[int, ...]
 """A list of whole numbers that stands in no text, as one value: there may be millions."""
@@ -105,6 +107,11 @@ def parse(text: str, file: str, *, at: Place | None = None) -> tuple[Node, list[
     Returns the tree and the mistakes that can be lived with (duplicate keys, of which the first counts).
     ScenarioError for a text that is no document at all, or one that is refused.
     """
+    if (long := _LONG_TAG.search(text)) is not None:
+        # The parser takes time with the square of its length.
+        start = long.start()
+        place = at or Place(file, text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
+        raise ScenarioError([place.problem("", f"the tag {clean(long[0])}", "plain values without tags")])
     builder = _Builder(file, at)
     try:
         for event in YAML(typ="safe", pure=True).parse(text):

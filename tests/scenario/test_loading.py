@@ -241,6 +241,10 @@ def test_a_mistake_of_the_scenario_is_not_told_again_for_its_lanes(tmp_path: Pat
             "x.yaml:1:4: found the tag tag:yaml.org,2002:python/object:os.system; allowed: "
             "plain values without tags",
         ),
+        (
+            f"a: 1\nb: [!{'m' * 2_000_000} 1]\n",
+            f"x.yaml:2:5: found the tag !{'m' * 58}…; allowed: plain values without tags",
+        ),
         ("a: !mine 1\n", "x.yaml:1:4: found the tag !mine; allowed: plain values without tags"),
         (
             "a: &a [*a]\n",
