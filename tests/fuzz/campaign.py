@@ -4,6 +4,7 @@ import gc
 import multiprocessing
 import os
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -45,6 +46,8 @@ def limit_memory(more: int = MEMORY) -> tuple[int, int]:
 def _work(pipe: Connection, folder: str) -> None:
     """Run the cases of one job after the other; says each case's number before it begins."""
     tempfile.tempdir = folder
+    # A shell lets what it starts in the background ignore Ctrl-C, and what ignores it cannot be interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     from tests.fuzz.cases import run_case  # noqa: PLC0415  (the parent needs none of it)
     from tests.fuzz.recordings import bases  # noqa: PLC0415
 
