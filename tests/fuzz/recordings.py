@@ -215,7 +215,7 @@ def _later(lines: Lines, random: Random) -> None:
             told = json.loads(lines[number])
             told["t"] += shift
             lines[number] = json.dumps(told, separators=(",", ":")).encode() + b"\n"
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             continue
 
 
