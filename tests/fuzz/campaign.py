@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple
 
 KINDS = ("scenarios", "recordings")
@@ -48,6 +49,7 @@ def _work(pipe: Connection, folder: str) -> None:
     tempfile.tempdir = folder
     # A shell lets what it starts in the background ignore Ctrl-C, and what ignores it cannot be interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.setpgid(0, 0)  # Ctrl-C on a terminal is the parent's, who lets the jobs in hand end
     from tests.fuzz.cases import run_case  # noqa: PLC0415  (the parent needs none of it)
     from tests.fuzz.recordings import bases  # noqa: PLC0415
 
@@ -131,7 +133,9 @@ class Campaign:
         return Job(kind, self._seed, first, count, self._thorough)
 
     def run(self) -> int:
-        """Run it all; returns how many different failures there were."""
+        """Run it all, or until Ctrl-C or ``kill``; returns how many different failures there were."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._stop)
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
             workers = [_Worker(folder) for _ in range(self._jobs)]
             for worker in workers:
@@ -146,6 +150,10 @@ class Campaign:
             for worker in workers:
                 worker.process.kill()
         return len(self._failed)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        """Give out no more jobs."""
+        self._ends_at = time.monotonic()
 
     def _hear(self, worker: _Worker) -> None:
         assert worker.job is not None
