@@ -177,6 +177,8 @@ def _override(root: Node, change: str) -> list[Problem]:
     problems: list[Problem] = []
     if not equals or not all(steps):
         return [Place(f"--set {change}").problem("", "no PATH=VALUE", "a dotted path, =, and a YAML value")]
+    if any("\ud800" <= letter <= "\udfff" for letter in path):
+        return [place.problem("", "bytes that are not UTF-8", "text in UTF-8")]
     if not text.strip():
         value = Node(place, None, "nothing")
     else:

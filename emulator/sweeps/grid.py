@@ -253,10 +253,11 @@ def _first(problems: Sequence[Problem]) -> Sequence[Problem]:
 
 
 def _seeds(scenario: Scenario, seeds: int | Sequence[int]) -> tuple[int, ...]:
-    numbers = tuple(range(scenario.seed, scenario.seed + seeds)) if isinstance(seeds, int) else tuple(seeds)
     place = Place("--seeds")
-    if not 1 <= len(numbers) <= MAX_RUNS:
-        raise _refused(place, "", f"{len(numbers)} seeds", f"a whole number from 1 to {MAX_RUNS}")
+    count = seeds if isinstance(seeds, int) else len(seeds)
+    if not 1 <= count <= MAX_RUNS:
+        raise _refused(place, "", f"{count} seeds", f"a whole number from 1 to {MAX_RUNS}")
+    numbers = tuple(range(scenario.seed, scenario.seed + count)) if isinstance(seeds, int) else tuple(seeds)
     if len(set(numbers)) < len(numbers):
         raise _refused(place, "", "a seed again", "each seed once")
     wrong = [seed for seed in numbers if not isinstance(seed, int) or not 0 <= seed < 2**64]

@@ -345,6 +345,8 @@ def test_mistakes_in_overrides_cite_the_option(tmp_path: Path):
         "--set trainer.x: found an unknown key; allowed: batch_size, update_seconds, weight_sync_seconds, "
         "publish_every",
     ]
+    (message,) = mistakes(write(tmp_path, GOOD), overrides=["na\udcffme=1"])
+    assert message == "--set na\\udcffme: found bytes that are not UTF-8; allowed: text in UTF-8"
     (message,) = mistakes(write(tmp_path, GOOD), overrides=["speed=[1"])
     assert message.startswith("--set speed: found text that is not YAML: ")
 

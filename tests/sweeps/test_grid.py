@@ -136,7 +136,7 @@ def test_the_traces_of_a_grid_are_those_of_its_scenario_and_of_its_axes(tmp_path
     assert make_grid(small(), ["rollout.workers=4"], 1).traces() == []
 
 
-@pytest.mark.parametrize("seeds", [0, -1, [], [1, 1], [-1], [2**64], [1.5]])
+@pytest.mark.parametrize("seeds", [0, -1, 2**40, 10**30, [], [1, 1], [-1], [2**64], [1.5]])
 def test_seeds_are_different_numbers_that_a_scenario_takes(seeds: int | list[int]) -> None:
     with pytest.raises(ScenarioError, match="--seeds"):
         make_grid(small(), ["rollout.workers=4"], seeds)
