@@ -174,15 +174,12 @@ def _override(root: Node, change: str) -> list[Problem]:
     path = path.strip()
     place = Place(f"--set {path}")
     steps = path.split(".")
-    problems: list[Problem] = []
     if not equals or not all(steps):
         return [Place(f"--set {change}").problem("", "no PATH=VALUE", "a dotted path, =, and a YAML value")]
     if any("\ud800" <= letter <= "\udfff" for letter in path):
         return [place.problem("", "bytes that are not UTF-8", "text in UTF-8")]
-    if not text.strip():
-        value = Node(place, None, "nothing")
-    else:
-        value, problems = parse(text, place.file, at=place)
+    nothing: tuple[Node, list[Problem]] = Node(place, None, "nothing"), []
+    value, problems = parse(text, place.file, at=place) if text.strip() else nothing
     if names_kind(path, value.value):
         value = Node(place, {"kind": value}, "a mapping", {"kind": place})
     node = root
