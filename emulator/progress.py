@@ -6,6 +6,7 @@ at each of these moments.
 """
 
 import contextlib
+import math
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
@@ -20,7 +21,10 @@ from emulator.summary import clock_time, share
 from emulator.text import writable
 
 INTERVAL = 300.0
-"""Emulated seconds from one line of progress to the next."""
+"""Emulated seconds from one line of progress to the next, in a run of at most `MOST_LINES` of them."""
+
+MOST_LINES = 10_000
+"""About the most lines of a run: a month has fewer; in a longer one each stands for more time."""
 
 _LOOK_EVERY = 0.25  # wall seconds
 _DRAW_EVERY = 0.1
@@ -30,12 +34,12 @@ _when = attrgetter("t")
 class _LaneLines:
     """The figures of one lane at each fifth minute, as text, in order."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, interval: float) -> None:
         self.lines: deque[str] = deque()
         self.ended_at: float | None = None
         self._figures = Figures(scenario)
         self._name = scenario.lane
-        self._next = INTERVAL
+        self._interval = self._next = interval
 
     def take(self, events: Sequence[Event]) -> None:
         """Take in the next events of the lane."""
@@ -63,17 +67,20 @@ class _LaneLines:
 
     def _tell(self) -> None:
         self.lines.append(figures_text(self._figures, self._next))
-        self._next += INTERVAL
+        self._next += self._interval
 
 
 class ProgressLines:
-    """Writes one line for each 5 emulated minutes: time, and for each lane what it amounts to so far.
+    """Writes one line for each `INTERVAL`: time, and for each lane what it amounts to so far.
 
-    `sinks` are to be given the events, one a lane; `watch` is the watcher that writes.
+    In a very long run it is a multiple of that. `sinks` are to be given the events, one a lane; `watch` is
+    the watcher that writes.
     """
 
     def __init__(self, lanes: Sequence[Scenario], stream: TextIO) -> None:
-        self._lanes = [_LaneLines(scenario) for scenario in lanes]
+        longest = max((scenario.duration for scenario in lanes), default=0.0)
+        self._interval = INTERVAL * max(1, math.ceil(longest / (INTERVAL * MOST_LINES)))
+        self._lanes = [_LaneLines(scenario, self._interval) for scenario in lanes]
         self._stream = stream
         self._told = 0.0
         self.sinks = [lane.take for lane in self._lanes]
@@ -90,7 +97,7 @@ class ProgressLines:
         while any(lane.lines for lane in self._lanes) and all(
             lane.lines or lane.ended_at is not None for lane in self._lanes
         ):
-            self._told += INTERVAL
+            self._told += self._interval
             self._write(f"{clock_time(self._told)}  {' | '.join(lane.pop() for lane in self._lanes)}\n")
 
     def _write(self, line: str) -> None:

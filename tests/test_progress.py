@@ -30,6 +30,15 @@ def lines_of(lanes: list[Scenario], *, speed: Speed = "max") -> tuple[list[str],
     return page.getvalue().splitlines(), runs
 
 
+def test_a_run_of_years_has_no_more_lines_than_one_of_a_month() -> None:
+    month, years = 10_000 * 300.0, 1e9
+    rollout = {"workers": 4, "episode_seconds": 1e8}
+    counts = [len(lines_of([scenario(duration=d, rollout=rollout)])[0]) for d in (month, years)]
+    assert counts == [10_000, 9_980]
+    lines, _ = lines_of([scenario(duration=years, rollout=rollout)])
+    assert lines[0].startswith("27:50:00  0 updates")
+
+
 def test_there_is_a_line_for_each_five_minutes_with_the_figures_of_that_moment() -> None:
     lines, _ = lines_of([scenario()])
     assert lines == [
