@@ -142,10 +142,7 @@ class LearnerError(RunError):
 
     def __init__(self, t: float, told: str) -> None:
         self.t = t
-        super().__init__(
-            f"the learner failed at {t:g} s: {told}; an update returns LearningFigures of finite numbers, "
-            "for which the learning_rate may have to be smaller"
-        )
+        super().__init__(f"the learner failed at {t:g} s: {told}")
 
 
 class OutOfRangeError(RunError):
@@ -169,5 +166,5 @@ class EndlessInstantError(RunError):
         self.t = t
         super().__init__(
             f"no time passes at {t:g} s: more than {limit} events at this one instant, the last {last}; "
-            "some durations must be above 0"
+            "some durations are 0, or too small for this duration of the run"
         )

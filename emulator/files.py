@@ -94,7 +94,7 @@ class Claim:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, force: bool) -> None:
-        self._path = _target(path)
+        self._path = target_of(path)
         self._beside: Path | None = None
         descriptor, self._made = _held(self._path)
         self.file: IO[bytes] = os.fdopen(descriptor, "wb")
@@ -188,7 +188,7 @@ def _refuse_irregular(status: os.stat_result, path: str | os.PathLike[str]) -> N
 
 @contextmanager
 def _whole(path: str | os.PathLike[str]) -> Iterator[int]:
-    target = _target(path)
+    target = target_of(path)
     replaceable(target, force=True)
     beside, descriptor = _beside(target)
     try:
@@ -199,8 +199,8 @@ def _whole(path: str | os.PathLike[str]) -> Iterator[int]:
         raise
 
 
-def _target(path: str | os.PathLike[str]) -> Path:
-    """The file itself, so that a link to it stays one."""
+def target_of(path: str | os.PathLike[str]) -> Path:
+    """The file that is written where a path leads to, through any links, which stay."""
     return Path(os.path.realpath(path))
 
 

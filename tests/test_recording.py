@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 import emulator
 from emulator import events as ev
 from emulator.cli import main
-from emulator.errors import EventsNotKeptError
+from emulator.errors import EventsNotKeptError, RecordingError
 from emulator.metrics import Figures
 from emulator.recording import read
 from emulator.recording.writing import Recorder
@@ -200,6 +200,15 @@ def test_recording_changes_nothing(tmp_path: Path, speed: Any) -> None:
     alone = emulator.run(small(), speed="max")
     recorded = emulator.run(small(), speed=speed, record=tmp_path / "a.jsonl.gz")
     assert (recorded.result, recorded.trace_sha256) == (alone.result, alone.trace_sha256)
+
+
+def test_a_recording_through_a_link_does_not_replace_what_is_named_as_none(tmp_path: Path) -> None:
+    scenario, link = tmp_path / "mine.yaml", tmp_path / "r.jsonl"
+    scenario.write_text("name: mine")
+    link.symlink_to(scenario)
+    with pytest.raises(RecordingError, match=r"r\.jsonl: found a link to mine\.yaml; allowed: one to a file"):
+        emulator.run(small(duration=5), speed="max", record=link, force=True)
+    assert scenario.read_text() == "name: mine"
 
 
 def test_a_recording_takes_the_place_of_an_older_one_only_by_force(

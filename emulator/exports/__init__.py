@@ -14,7 +14,7 @@ from typing import TextIO
 
 from emulator.errors import RecordingError
 from emulator.exports.settings import Settings
-from emulator.files import replaceable, replacing_text
+from emulator.files import replaceable, replacing_text, target_of
 from emulator.recording import Recording, read
 from emulator.recording.form import FORCE
 
@@ -42,6 +42,8 @@ def export(
     to = Path(to)
     settings = settings or Settings()
     writer = _writer(to)
+    if (target := target_of(to)).suffix != to.suffix:
+        raise _complaint(to, f"a link to {target.name}")
     if to.is_dir():
         raise _complaint(to, "a directory")
     if not to.parent.is_dir():

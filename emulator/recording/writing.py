@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from emulator.errors import RecordingError
-from emulator.files import BusyError, Claim
+from emulator.files import BusyError, Claim, target_of
 from emulator.journal import Block
 from emulator.recording.durations import told
 from emulator.recording.form import END, FORCE, LONGEST_HEADER, SCHEMA, SUFFIXES, complaint, has_suffix
@@ -191,7 +191,10 @@ def _header(scenario: Scenario, lanes: Sequence[str] | None, path: Path) -> dict
 
 def _claimed(path: Path, *, force: bool) -> Claim:
     """The file, for this run alone."""
-    if not has_suffix(path):
+    target = target_of(path)
+    if not has_suffix(target):
+        if has_suffix(path):
+            raise complaint(path, f"a link to {target.name}", f"one to a file named {' or '.join(SUFFIXES)}")
         found = f"the suffix {path.suffix}" if path.suffix else "no suffix"
         raise complaint(path, found, " or ".join(SUFFIXES))
     try:

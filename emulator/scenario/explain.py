@@ -119,7 +119,9 @@ class _Spot:
             return self._told(self.key_place, "nothing", allowed)
         text = str(self.node.value)
         hint = nearest(text, _choices(self.field.annotation)) if self.field else ""
-        if self.node.text.startswith('"') and _is_number(text):
+        if text in self.kinds:
+            hint = f"write {{kind: {text}}}"
+        elif self.node.text.startswith('"') and _is_number(text):
             hint = "without the quotes"
         elif isinstance(self.node.value, bool | int | float) and self._wants_text():
             hint = f'in quotes it is a text: "{self.node.text}"'

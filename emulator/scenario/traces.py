@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import math
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -88,6 +89,9 @@ def read_trace(path: str, column: str | int | None) -> Series:
             raise TraceError(
                 f"{path}, {status.st_size} bytes long", f"a file of at most {MAX_TRACE_BYTES} bytes"
             )
+        if stat.S_ISREG(status.st_mode) and not status.st_size:
+            found = f"{path}, which is empty or no file of a disk"
+            raise TraceError(found, "a file with at least one value")
         return _read(path, column, status.st_mtime_ns, status.st_size)
     except FileNotFoundError:
         raise TraceError(f"no file {path}", "the path of a trace, relative to the scenario file") from None

@@ -138,7 +138,7 @@ class Learning:
             figures = _plain(self._learner.update(batch))
         if not all(abs(figure) <= _LARGEST for figure in figures):
             told = ", ".join(f"{n} {f!r}" for n, f in zip(LearningFigures._fields, figures, strict=True))
-            must = f"which must all be finite, and {_LARGEST:g} at most"
+            must = f"which must be finite and at most {_LARGEST:g}; the learning_rate may have to be smaller"
             raise LearnerError(self._lane.now, f"update {update} came to {told}, {must}")
         self._lane.emit_uncounted(ev.Learn(self._lane.now, update, *figures))
 

@@ -24,6 +24,7 @@ from emulator import events as ev
 from emulator.cli import main
 from emulator.dashboard.frame import draw
 from emulator.dashboard.state import ClockReading, Looking
+from emulator.errors import RecordingError
 from emulator.exports import Settings, export, trace
 from emulator.exports.cast import FRAMES_A_SECOND, Painter
 from emulator.exports.frames import Film
@@ -614,3 +615,22 @@ def test_an_export_replaces_a_file_only_by_force_and_when_it_is_whole(
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
     assert ended("--force") == 0
     assert to.read_text().startswith("lane,") or to.read_text().startswith("episode,")
+
+
+def test_an_export_through_a_link_does_not_replace_what_has_another_suffix(
+    folder: Path, tmp_path: Path
+) -> None:
+    recording, link = tmp_path / "run.jsonl", tmp_path / "table.csv"
+    recording.write_bytes((folder / "run.jsonl").read_bytes())
+    link.symlink_to(recording)
+    with pytest.raises(
+        RecordingError, match=r"table\.csv: found a link to run\.jsonl; allowed: a path where"
+    ):
+        export(recording, link, force=True)
+    assert recording.read_bytes() == (folder / "run.jsonl").read_bytes()
+    link.unlink()
+    (tmp_path / "real.csv").write_text("old")
+    link.symlink_to(tmp_path / "real.csv")
+    export(recording, link, force=True)
+    assert link.is_symlink()
+    assert (tmp_path / "real.csv").read_text().startswith("episode,")

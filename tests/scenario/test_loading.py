@@ -175,7 +175,7 @@ def test_a_huge_number_is_shortened(tmp_path: Path):
             "strategy: asynchronous\n",
             "x.yaml:9:11: strategy: found asynchronous; allowed: a mapping with kind: "
             "synchronous, one_step_off, "
-            "asynchronous",
+            "asynchronous (write {kind: asynchronous})",
         ),
         (
             "update_seconds: 15",

@@ -42,7 +42,7 @@ def test_every_format_gives_the_same_values(tmp_path: Path, name: str, text: str
         ("t.txt", "1\ninf\n", None, "a number out of range in {path}, line 2"),
         ("t.txt", "1_000\n", None, "no number in {path}, line 1"),
         ("t.txt", "1\x1b[31m\n", None, "no number in {path}, line 1"),
-        ("t.txt", "", None, "no values in {path}"),
+        ("t.txt", "", None, "{path}, which is empty or no file of a disk"),
         ("t.txt", "# nothing\n\n", None, "no values in {path}"),
         ("t.csv", "s\n", None, "no values in {path}"),
         ("t.csv", "a,b\n1\n", "b", "nothing in {path}, line 2"),
@@ -129,7 +129,7 @@ def test_a_table_of_many_columns_names_the_first(tmp_path: Path):
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc")
 def test_a_file_that_the_kernel_makes_up_has_no_values():
-    with pytest.raises(TraceError, match=r"found no values in /proc/self/environ;"):
+    with pytest.raises(TraceError, match=r"found /proc/self/environ, which is empty or no file of a disk;"):
         read_trace("/proc/self/environ", None)
 
 
