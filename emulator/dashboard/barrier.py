@@ -37,6 +37,8 @@ class Barrier:
         self._since = 0.0
         self._retries: dict[int, tuple[int, str]] = {}
         self._loss: _Loss | None = None
+        self.longest = 0.0
+        """Seconds that the trainer has waited for a batch at most."""
         self._longest = 0.0
         self._explained = -1
         self._log = log
@@ -85,6 +87,7 @@ class Barrier:
 
         `last` is the last finish until now, and `begun` when its worker last began an attempt at an episode.
         """
+        self.longest = max(self.longest, waited)
         longest = waited >= self._notable and waited > self._longest
         if longest and last is not None and last.t == update.t and last.episode in update.episodes:
             self._longest = waited

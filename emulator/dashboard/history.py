@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from emulator import events as ev
 from emulator.dashboard.barrier import Barrier
 from emulator.dashboard.crew import ABSENT, BLOCKED, DOWN, GATED, IDLE, RUN, STRAGGLER, WEIGHTS, Crew
-from emulator.dashboard.log import Log
+from emulator.dashboard.log import Entry, Log, worker
 from emulator.dashboard.past import Column, Past, Totals
 from emulator.dashboard.scale import Scale
+from emulator.dashboard.text import span
 from emulator.learner import TARGET_SHARE
 from emulator.scenario import Scenario
 
@@ -28,6 +29,7 @@ _LEAST_COLUMNS = 64
 _MEMORY = 32_000_000  # bytes, about, for the states of workers in all columns
 _MARKS = 1000
 _HITS = 64
+_ENDLESS = 5  # times the longest wait before
 _PRESENT = (IDLE, RUN, GATED, WEIGHTS, BLOCKED, DOWN)
 
 
@@ -81,6 +83,23 @@ class History:
     def ages(self) -> NDArray[np.float64]:
         """For how many medians of an episode each worker has been at its last attempt, at most a million."""
         return self.crew.medians(self.t)
+
+    def log_lines(self, n: int) -> list[Entry]:
+        """The lines of the log to show in `n` rows, oldest first; the last is a wait that does not end."""
+        waiting = self._endless_wait() if n else None
+        return self.log.last(n) if waiting is None else [*self.log.last(n - 1), waiting]
+
+    def _endless_wait(self) -> Entry | None:
+        """A wait of the trainer that is far longer than any before, and who runs the oldest episode."""
+        waited = self.t - self._waits_since
+        if self._training or self._stalled or not 0.0 < _ENDLESS * self.barrier.longest < waited:
+            return None
+        text = f"training has waited {span(waited)}"
+        running = np.flatnonzero(np.isin(self.states(), (RUN, STRAGGLER)))
+        if len(running):
+            first = min(running.tolist(), key=self.crew.episode.__getitem__)
+            text += f"; {worker(first)} is still at episode {self.crew.episode[first]}"
+        return Entry(self.t, "wait", text)
 
     def totals(self) -> Totals:
         """The running totals now."""

@@ -105,7 +105,7 @@ def _whole(canvas: Canvas, lanes: Sequence[LaneState], contenders: Sequence[Lane
     if learns:
         _first(canvas, meters_top + meters + 1 + lost, contenders)
     _hit(canvas, log_top - 1, lanes)
-    entries = [(lane.name, entry) for lane in lanes for entry in lane.history.log.last(lines)]
+    entries = [(lane.name, entry) for lane in lanes for entry in lane.history.log_lines(lines)]
     log_lines(canvas, log_top, sorted(entries, key=lambda line: line[1].t)[-lines:])
 
 

@@ -120,7 +120,7 @@ def _whole(canvas: Canvas, lane: LaneState, looking: Looking) -> None:
     _workers(canvas, area, lane, raster=looking.raster)
     _staleness(canvas, Area(area.width + 1, panel_top, side, area.height), lane)
     _sparklines(canvas, spark_top, lane)
-    log_lines(canvas, log_top, [("", entry) for entry in lane.history.log.last(lines)])
+    log_lines(canvas, log_top, [("", entry) for entry in lane.history.log_lines(lines)])
 
 
 def _meters(canvas: Canvas, y: int, thick: int, lane: LaneState) -> None:

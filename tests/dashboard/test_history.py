@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
+import emulator
 from emulator import events as ev
 from emulator.dashboard.frame import draw
 from emulator.dashboard.history import History
@@ -232,3 +233,25 @@ def test_an_episode_is_as_old_as_its_attempt_and_not_as_its_wait_for_a_sandbox()
     history.add([ev.Start(0.0, 0, 0, 0, 0, 20.0), ev.Blocked(0.0, 0, "sandbox"), ev.Generate(100.0, 0)])
     history.advance(105.0)
     assert history.ages()[0] == 5.0 / 20.0
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "said"),
+    [
+        ("stuck-group", 3600.0, "training has waited 39m42s; w057 is still at episode 1000"),
+        ("stuck-group", 1200.0, None),
+        ("stragglers", 3600.0, None),
+    ],
+)
+def test_a_wait_that_does_not_end_is_the_last_line_of_the_log(name: str, at: float, said: str | None) -> None:
+    scenario = emulator.load_scenario(name)
+    history = History(scenario, scale([scenario]))
+    history.add(
+        [event for event in emulator.run(scenario, speed="max", keep_events=True).events if event.t <= at]
+    )
+    history.advance(at)
+    lines = [entry.text for entry in history.log_lines(4)]
+    assert len(lines) == 4
+    assert [line for line in lines if line.startswith("training has waited")] == ([said] if said else [])
+    assert said is None or lines[-1] == said
+    assert history.log_lines(0) == []
