@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator import events as ev
-from emulator.metrics import Figures
-from emulator.metrics.records import EpisodeRecord
+from emulator.figures import Figures
+from emulator.figures.records import EpisodeRecord
 from emulator.scenario import Scenario
 
 EPISODE = np.dtype(

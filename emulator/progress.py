@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TextIO
 
 from emulator.events import Event
-from emulator.metrics import GENERATING, Figures
+from emulator.figures import GENERATING, Figures
 from emulator.runner import LaneView, Session, ticks
 from emulator.scenario import Scenario
 from emulator.summary import clock_time, share

@@ -24,9 +24,9 @@ from emulator.clock import ClockStatistics, EmulatedLoop, Phase, Speed
 from emulator.episodes import episode_table
 from emulator.errors import EventsNotKeptError, RunError
 from emulator.events import Event
+from emulator.figures import Figures
 from emulator.journal import Block, Journal
 from emulator.learner import Learner, LearnerFactory, built_in
-from emulator.metrics import Figures
 from emulator.randomness import Streams
 from emulator.scenario import Scenario
 from emulator.scenario.timeline import Event as TimelineEntry

@@ -17,7 +17,7 @@ import emulator
 from emulator import events as ev
 from emulator.cli import main
 from emulator.errors import EventsNotKeptError, RecordingError
-from emulator.metrics import Figures
+from emulator.figures import Figures
 from emulator.recording import read
 from emulator.recording.writing import Recorder
 from emulator.runner import Session

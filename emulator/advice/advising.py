@@ -11,9 +11,9 @@ from emulator.advice.options import FIGURES, Option, options_of
 from emulator.errors import Problem, ScenarioError, SweepBrokenError
 from emulator.recording import ScenarioSource, as_scenario
 from emulator.scenario import Scenario
-from emulator.scenario.values import MAX_WORKERS
 from emulator.sweeps import Sweep, sweep
 from emulator.sweeps.running import Progress
+from emulator.values.scalars import MAX_WORKERS
 
 
 @dataclass(frozen=True)

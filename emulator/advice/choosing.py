@@ -7,9 +7,9 @@ from typing import Any
 from emulator.advice.limits import Limit
 from emulator.advice.options import BIAS, GOODPUT, OLDEST, P95, STALENESS, UPDATES, Option, difference
 from emulator.scenario import Scenario
-from emulator.scenario.values import plain
 from emulator.sweeps.axes import yaml_text
 from emulator.sweeps.grid import given
+from emulator.values.scalars import plain
 
 _FRESH = 0.1
 """What makes no option fresher than another, in versions."""

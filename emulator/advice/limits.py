@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from emulator.errors import Problem, ScenarioError
-from emulator.scenario.values import plain
+from emulator.values.scalars import plain
 
 Sense = Literal["max", "min"]
 

@@ -23,7 +23,7 @@ from emulator.dashboard.scale import Scale, recorded_scale
 from emulator.dashboard.state import LaneState
 from emulator.dashboard.text import clock as time_text
 from emulator.events import Inject, Publish
-from emulator.metrics.sums import ExactSum
+from emulator.figures.sums import ExactSum
 from emulator.recording import Recording
 from emulator.scenario import Scenario
 

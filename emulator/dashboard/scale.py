@@ -10,7 +10,7 @@ from emulator.dashboard.text import nice_step
 from emulator.events import Event, Start
 from emulator.recording import Recording
 from emulator.scenario import Scenario
-from emulator.scenario.distributions import Distribution
+from emulator.values.distributions import Distribution
 
 _DRAWS = 20_000
 _COLUMNS_A_ROUND = 12

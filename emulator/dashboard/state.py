@@ -7,7 +7,7 @@ from emulator.clock import Speed
 from emulator.dashboard.history import History
 from emulator.dashboard.scale import Scale
 from emulator.events import Event
-from emulator.metrics import Figures
+from emulator.figures import Figures
 from emulator.scenario import Scenario
 
 

@@ -18,7 +18,7 @@ from emulator.errors import EmulatorError
 from emulator.events import Event
 from emulator.runner import EventSink, run_lanes
 from emulator.scenario import Scenario, load_scenario
-from emulator.scenario.values import parse_duration
+from emulator.values.scalars import parse_duration
 
 
 def fold(scenarios: Sequence[Scenario], at: float) -> list[LaneState]:

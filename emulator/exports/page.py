@@ -17,7 +17,7 @@ from emulator.exports.series import ACCOUNTS, Series
 from emulator.exports.settings import Settings
 from emulator.exports.style import STYLE
 from emulator.exports.tracks import Tracks
-from emulator.metrics import GENERATING
+from emulator.figures import GENERATING
 from emulator.recording import RecordedLane, Recording
 from emulator.recording.outcome import outcomes
 from emulator.summary import decimal, number, seconds_text, share, strategy_text, verdict

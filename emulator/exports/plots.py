@@ -8,7 +8,7 @@ import numpy as np
 
 from emulator.dashboard.text import clock, nice_step, span
 from emulator.exports.series import ACCOUNTS, STRAGGLER, Floats
-from emulator.metrics import GENERATING
+from emulator.figures import GENERATING
 
 WIDTH, HEIGHT = 420, 140
 _LEFT, _RIGHT, _TOP, _BOTTOM = 36, 8, 10, 18

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.exports.tracks import TRAINER, Tracks
-from emulator.metrics import GENERATING, TRAINER_STATES, WORKER_STATES
+from emulator.figures import GENERATING, TRAINER_STATES, WORKER_STATES
 
 STRAGGLER = "straggler"
 """Generating for longer than is usual; an account of the timeline only."""

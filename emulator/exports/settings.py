@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from emulator.errors import RecordingError
 from emulator.recording import RecordedLane, Recording
-from emulator.scenario.values import parse_duration, plain
 from emulator.text import clean
+from emulator.values.scalars import parse_duration, plain
 
 _SMALLEST, _LARGEST = (20, 5), (500, 200)
 _LONGEST = 3600.0

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from emulator.exports.series import Series
 from emulator.exports.settings import Settings
 from emulator.exports.tracks import TRAINER, Batch, Stretch, Tracks
-from emulator.metrics import GENERATING
+from emulator.figures import GENERATING
 from emulator.recording import RecordedLane, Recording
 from emulator.summary import strategy_text
 from emulator.summary.interventions import injection

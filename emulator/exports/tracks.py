@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from emulator import events as ev
-from emulator.metrics import Figures
-from emulator.metrics.records import BLOCKED, DOWN, FROZEN, PUSHING, STALLED, UPDATING, WAITING
+from emulator.figures import Figures
+from emulator.figures.records import BLOCKED, DOWN, FROZEN, PUSHING, STALLED, UPDATING, WAITING
 from emulator.recording import RecordedLane
 
 TRAINER = -1

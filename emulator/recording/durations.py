@@ -17,8 +17,8 @@ import numpy as np
 
 from emulator.recording.form import complaint
 from emulator.scenario import Scenario
-from emulator.scenario.traces import MAX_TRACE_VALUES, Series, Source
-from emulator.scenario.values import MAX_SECONDS, plain
+from emulator.values.scalars import MAX_SECONDS, plain
+from emulator.values.traces import MAX_TRACE_VALUES, Series, Source
 
 MAX_VALUES = MAX_TRACE_VALUES
 """The most values that a recording holds, of all its traces together."""

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from emulator import events as ev
 from emulator.episodes import episode_table
-from emulator.metrics import Figures
+from emulator.figures import Figures
 from emulator.recording import schema
 from emulator.recording.durations import recorded
 from emulator.recording.form import DAMAGE, END, complaint, opened, read_header
@@ -23,8 +23,8 @@ from emulator.recording.lines import bounded
 from emulator.recording.order import Order
 from emulator.recording.schema import MisfitError
 from emulator.scenario import Scenario
-from emulator.scenario.values import MAX_WORKERS
 from emulator.text import clean
+from emulator.values.scalars import MAX_WORKERS
 
 _LONGEST_SENTENCE = 500
 _ALLOWED_LINE = "one event as a JSON object"

@@ -9,11 +9,11 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from emulator.errors import Problem
-from emulator.scenario.distributions import Distribution
 from emulator.scenario.models import Lane, Scenario
 from emulator.scenario.rules import Path, Violation
 from emulator.scenario.tree import Node, Place
-from emulator.scenario.values import Check, Seconds, Text
+from emulator.values.distributions import Distribution
+from emulator.values.scalars import Check, Seconds, Text
 
 _SHARED = ("seed", "duration", "speed", "lanes")
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from emulator.scenario.values import Number, Part, Whole
+from emulator.values.scalars import Number, Part, Whole
 
 MAX_CONTEXTS = 4096
 """The most contexts of a policy."""

@@ -11,8 +11,8 @@ from emulator.errors import Problem, ScenarioError
 from emulator.files import open_regular
 from emulator.scenario.explain import explain, nearest
 from emulator.scenario.models import Scenario
-from emulator.scenario.traces import Source, read_trace
 from emulator.scenario.tree import Node, Place, parse
+from emulator.values.traces import Source, read_trace
 
 MAX_FILE_BYTES = 1 << 21
 """The largest scenario file: 2 MiB."""

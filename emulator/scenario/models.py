@@ -13,12 +13,12 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from emulator.scenario import rules
-from emulator.scenario.distributions import Constant, Distribution, Trace
 from emulator.scenario.learner import Learner
 from emulator.scenario.strategies import Strategy
 from emulator.scenario.timeline import Event
-from emulator.scenario.traces import Source, read_trace
-from emulator.scenario.values import MAX_WORKERS, Number, Part, Seconds, Speed, Text, Whole, misfit
+from emulator.values.distributions import Constant, Distribution, Trace
+from emulator.values.scalars import MAX_WORKERS, Number, Part, Seconds, Speed, Text, Whole, misfit
+from emulator.values.traces import Source, read_trace
 
 MAX_BATCH = 10_000_000
 """The most episodes in a batch, in a group or in a queue."""

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from emulator.scenario.distributions import Constant, Distribution, Mixture, Trace, Uniform
 from emulator.scenario.strategies import Asynchronous, Synchronous
 from emulator.scenario.timeline import AddWorkers, Event
-from emulator.scenario.values import LEAST_FACTOR, MAX_WORKERS, plain
+from emulator.values.distributions import Constant, Distribution, Mixture, Trace, Uniform
+from emulator.values.scalars import LEAST_FACTOR, MAX_WORKERS, plain
 
 if TYPE_CHECKING:
     from emulator.scenario.models import Scenario

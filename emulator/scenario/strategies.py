@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from emulator.scenario.values import Exact, Part, Seconds
+from emulator.values.scalars import Exact, Part, Seconds
 
 
 class Synchronous(Part):

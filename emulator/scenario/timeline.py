@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from emulator.scenario.values import (
+from emulator.values.scalars import (
     MAX_WORKERS,
     Aliased,
     Number,

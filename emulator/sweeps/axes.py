@@ -10,8 +10,8 @@ from typing import Any
 from emulator.errors import Problem, ScenarioError
 from emulator.scenario.loading import names_kind
 from emulator.scenario.tree import Place, parse
-from emulator.scenario.values import parse_duration
 from emulator.text import clean
+from emulator.values.scalars import parse_duration
 
 MAX_VALUES = 10_000
 """The most values of an axis."""

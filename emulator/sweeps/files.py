@@ -22,12 +22,12 @@ from pydantic import ValidationError
 from emulator.errors import ScenarioError, SweepError
 from emulator.files import BusyError, hold_folder, is_beside, open_regular, replacing_text
 from emulator.scenario.loading import parse_scenario
-from emulator.scenario.traces import MAX_TRACE_BYTES
 from emulator.sweeps.axes import Cell, cell_text, yaml_text
 from emulator.sweeps.grid import Grid, from_json
 from emulator.sweeps.jobs import TEXTS, Row
 from emulator.sweeps.table import Sweep
 from emulator.text import clean, defused
+from emulator.values.traces import MAX_TRACE_BYTES
 from emulator.version import __version__
 
 SCHEMA = 1

@@ -44,7 +44,7 @@ def run_seed(scenario: Scenario, seed: int) -> Row:
 
 def figure_names(scenario: Scenario) -> list[str]:
     """The dotted names of the figures that a run of a scenario has, in the order of its result."""
-    from emulator.metrics import Figures  # noqa: PLC0415  (see above)
+    from emulator.figures import Figures  # noqa: PLC0415  (see above)
 
     return [name for name, _ in flat(Figures(scenario).result(0.0))]
 

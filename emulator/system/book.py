@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from emulator import events as ev
 from emulator.journal import ROW, TWO_ROWS
+from emulator.strategies.base import Accounts, Admission, PausedEpisode, Unfinished
 from emulator.system.episodes import AnyGroup, Episode, LoneEpisode, Source
-from emulator.system.strategies.base import Accounts, Admission, PausedEpisode, Unfinished
 
 if TYPE_CHECKING:
     from emulator.system.lane import Lane

@@ -16,7 +16,7 @@ from emulator.journal import Journal
 from emulator.learner import Learner
 from emulator.randomness import Draws, Streams
 from emulator.scenario import Scenario
-from emulator.scenario.values import LEAST_FACTOR, MOST_FACTOR
+from emulator.strategies import build
 from emulator.system.book import Book
 from emulator.system.deadlock import explain
 from emulator.system.episodes import Source
@@ -24,10 +24,10 @@ from emulator.system.learning import Learning, LearningSource
 from emulator.system.policy import PolicyStore
 from emulator.system.queue import EpisodeQueue, LoneEpisodeQueue
 from emulator.system.sandboxes import SandboxPool
-from emulator.system.strategies import build
 from emulator.system.timeline import Timeline
 from emulator.system.trainer import Trainer
 from emulator.system.workforce import Workforce
+from emulator.values.scalars import LEAST_FACTOR, MOST_FACTOR
 
 EVENTS_PER_INSTANT = 10_000
 EVENTS_PER_INSTANT_AND_SIZE = 20

@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from emulator.scenario import Scenario
-from emulator.scenario.distributions import Constant, Distribution, Mixture, Trace
 from emulator.scenario.strategies import Asynchronous, OneStepOff, Synchronous
 from emulator.theory.renewal import Durations
 from emulator.theory.rounds import Rounds
+from emulator.values.distributions import Constant, Distribution, Mixture, Trace
 
 _MOST_ALIKE = 0.02
 _ENOUGH = 16

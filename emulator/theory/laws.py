@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.scenario.distributions import Distribution, Pareto, Trace, Uniform
+from emulator.values.distributions import Distribution, Pareto, Trace, Uniform
 
 _PANELS = 64
 _HALVINGS = 30

@@ -8,8 +8,8 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from emulator.scenario import Scenario
-from emulator.scenario.distributions import Distribution
 from emulator.scenario.strategies import Asynchronous, Synchronous
+from emulator.values.distributions import Distribution
 
 _DRAWS = 1000
 _SPEEDS = 50

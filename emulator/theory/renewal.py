@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.scenario.distributions import Distribution, Mixture, Trace
+from emulator.values.distributions import Distribution, Mixture, Trace
 
 Values = NDArray[Any]
 Transform = NDArray[np.complex128]

@@ -10,9 +10,9 @@ from math import hypot, sqrt
 
 import numpy as np
 
-from emulator.scenario.distributions import Distribution
 from emulator.theory.laws import above_maximum
 from emulator.theory.renewal import Durations, Grid, Transform, Values, atoms
+from emulator.values.distributions import Distribution
 
 _FEW_BATCHES = 25
 _RARE = 1e-6

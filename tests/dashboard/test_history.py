@@ -12,7 +12,7 @@ from emulator.dashboard.scale import Scale, scale
 from emulator.dashboard.state import ClockReading
 from emulator.dashboard.still import fold
 from emulator.dashboard.theme import Role
-from emulator.metrics import Figures
+from emulator.figures import Figures
 from emulator.runner import run_lanes
 from emulator.scenario import Scenario
 from tests.dashboard.scenarios import long_tail

@@ -11,7 +11,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from emulator.scenario import bundled_scenarios
-from emulator.scenario.values import parse_duration
+from emulator.values.scalars import parse_duration
 from tests.fuzz.trees import Map, Spot, copied, spots, to_json, to_yaml, tree
 from tests.fuzz.values import TEXTS, near, nested, odd, odd_text
 

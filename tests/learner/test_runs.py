@@ -13,7 +13,7 @@ import emulator
 from emulator import events as ev
 from emulator.dashboard.replay_states import States
 from emulator.exports import export
-from emulator.metrics import Figures
+from emulator.figures import Figures
 from emulator.scenario import Scenario
 from tests.dashboard.scenarios import long_tail
 

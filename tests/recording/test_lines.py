@@ -8,7 +8,7 @@ import pytest
 
 import emulator
 from emulator.recording import lines as bounds
-from emulator.scenario.values import MAX_WORKERS
+from emulator.values.scalars import MAX_WORKERS
 from tests.recording.files import header, recorded, refusal, written
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import emulator
 from emulator import events as ev
-from emulator.metrics import TRAINER_STATES, WORKER_STATES, Figures
+from emulator.figures import TRAINER_STATES, WORKER_STATES, Figures
 from emulator.scenario import Scenario
 from tests.agreement import emulated
 from tests.scenarios import documents, scenarios

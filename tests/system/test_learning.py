@@ -15,8 +15,8 @@ from numpy.random import SeedSequence, default_rng
 import emulator
 from emulator import events as ev
 from emulator.errors import EndlessInstantError, LearnerError, RunError
+from emulator.figures import Figures
 from emulator.learner import Learner, LearnerFactory, LearningFigures, TrajectoryGroup
-from emulator.metrics import Figures
 from emulator.scenario import Scenario
 from emulator.trace import lines
 from tests.agreement import assert_agrees

@@ -13,7 +13,6 @@ from numpy.random import SeedSequence
 from pydantic import TypeAdapter
 
 import emulator
-from emulator.scenario.distributions import Distribution
 from emulator.theory import (
     asynchronous_rate,
     discarded_share,
@@ -23,6 +22,7 @@ from emulator.theory import (
     synchronous_rate,
     synchronous_utilisation,
 )
+from emulator.values.distributions import Distribution
 from tests.theory.scenarios import ASYNCHRONOUS, scenario
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Distribution)

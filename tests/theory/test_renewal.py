@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from emulator.scenario.distributions import Distribution
 from emulator.theory.renewal import FEWEST_CELLS, MOST_CELLS, Durations, Grid, Renewals, grid_for
+from emulator.values.distributions import Distribution
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Distribution)
 GRID = Grid(1000.0, 1 << 13)

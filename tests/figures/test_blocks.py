@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import emulator
 from emulator import Scenario, journal
 from emulator.events import Finish, Start
-from emulator.metrics import Figures, blocks
+from emulator.figures import Figures, blocks
 from tests.scenarios import scenarios
 
 

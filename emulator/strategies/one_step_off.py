@@ -5,7 +5,7 @@ As in Cleanba, StreamRL and verl's one-step-off recipe. Each batch after the fir
 
 from dataclasses import dataclass
 
-from emulator.system.strategies.rounds import Rounds
+from emulator.strategies.rounds import Rounds
 
 
 @dataclass

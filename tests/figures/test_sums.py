@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.metrics.sums import ExactSum, ratio
+from emulator.figures.sums import ExactSum, ratio
 
 floats = (
     st.floats(-1e12, 1e12) | st.floats(-1e-6, 1e-6) | st.sampled_from([0.0, 0.1, -0.1, 1e300, -1e300, 5e-324])

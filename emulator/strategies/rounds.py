@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from emulator.system.strategies.base import Accounts, Admission, PausedEpisode, Strategy, Unfinished
+from emulator.strategies.base import Accounts, Admission, PausedEpisode, Strategy, Unfinished
 
 
 @dataclass

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 
-from emulator.system.strategies.base import Unfinished
-from emulator.system.strategies.rounds import Rounds
+from emulator.strategies.base import Unfinished
+from emulator.strategies.rounds import Rounds
 
 
 @dataclass

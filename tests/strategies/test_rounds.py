@@ -6,11 +6,11 @@ from decimal import Decimal
 import pytest
 
 from emulator.scenario import Scenario
-from emulator.system.strategies import build
-from emulator.system.strategies.base import Accounts, Admission, PausedEpisode, Unfinished
-from emulator.system.strategies.one_step_off import OneStepOff
-from emulator.system.strategies.rounds import Rounds
-from emulator.system.strategies.synchronous import Synchronous, synchronous
+from emulator.strategies import build
+from emulator.strategies.base import Accounts, Admission, PausedEpisode, Unfinished
+from emulator.strategies.one_step_off import OneStepOff
+from emulator.strategies.rounds import Rounds
+from emulator.strategies.synchronous import Synchronous, synchronous
 
 NOTHING = Accounts()
 

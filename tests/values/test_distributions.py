@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.random import SeedSequence
 from pydantic import TypeAdapter, ValidationError
 
-from emulator.scenario.distributions import Distribution
 from emulator.text import clean
+from emulator.values.distributions import Distribution
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Distribution)
 

@@ -8,8 +8,8 @@ from collections import Counter
 from itertools import chain, repeat
 from typing import Any
 
-from emulator.metrics.blocks import BlockFold
-from emulator.metrics.records import (
+from emulator.figures.blocks import BlockFold
+from emulator.figures.records import (
     BLOCKED,
     GENERATING,
     PUSHING,
@@ -19,7 +19,7 @@ from emulator.metrics.records import (
     UPDATING,
     WORKER_STATES,
 )
-from emulator.metrics.sums import nearest_rank, nearest_rank_of, ratio
+from emulator.figures.sums import nearest_rank, nearest_rank_of, ratio
 
 
 class Figures(BlockFold):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 
-from emulator.system.strategies.base import Accounts, Admission, JudgedGroup, Strategy
+from emulator.strategies.base import Accounts, Admission, JudgedGroup, Strategy
 
 
 class Enforce(Enum):

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.files import open_regular
-from emulator.scenario.values import MAX_SECONDS, plain
 from emulator.text import clean
+from emulator.values.scalars import MAX_SECONDS, plain
 
 MAX_TRACE_BYTES = 1 << 30
 """The largest trace file read: 1 GiB."""

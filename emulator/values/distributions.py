@@ -25,8 +25,8 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from emulator.errors import UnknownDurationsError
-from emulator.scenario.traces import Series, Source, TraceError, read_trace
-from emulator.scenario.values import Aliased, Column, Number, Part, Seconds, Text, misfit
+from emulator.values.scalars import Aliased, Column, Number, Part, Seconds, Text, misfit
+from emulator.values.traces import Series, Source, TraceError, read_trace
 
 Sampler = Callable[[int], NDArray[np.float64]]
 """Gives the next ``n`` values of an endless sequence, each time it is called."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from emulator.metrics.plain import PlainEpisodes
-from emulator.metrics.records import EpisodeRecord
+from emulator.figures.plain import PlainEpisodes
+from emulator.figures.records import EpisodeRecord
 
 
 def started(plain: PlainEpisodes, first: int, count: int, version: int = 0) -> None:

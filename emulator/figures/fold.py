@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from emulator import events as ev
-from emulator.metrics.learning import LearningSums
-from emulator.metrics.records import (
+from emulator.figures.learning import LearningSums
+from emulator.figures.records import (
     BLOCKED,
     DOWN,
     FROZEN,
@@ -31,7 +31,7 @@ from emulator.metrics.records import (
     GroupRecord,
     WorkerRecord,
 )
-from emulator.metrics.sums import ExactSum
+from emulator.figures.sums import ExactSum
 from emulator.scenario import Scenario
 
 GROUP_CAUSES = ("group", "stale", "round")

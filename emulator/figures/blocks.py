@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator import events as ev
+from emulator.figures.fold import HANDLERS, Fold
+from emulator.figures.plain import PlainEpisodes
+from emulator.figures.records import GATED, GENERATING, WAITING, EpisodeRecord
 from emulator.journal import Block, Others
-from emulator.metrics.fold import HANDLERS, Fold
-from emulator.metrics.plain import PlainEpisodes
-from emulator.metrics.records import GATED, GENERATING, WAITING, EpisodeRecord
 from emulator.scenario import Scenario
 
 _SHORT = 24

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import emulator
 from emulator import events as ev
-from emulator.metrics import ExactSum, Figures, sums
+from emulator.figures import ExactSum, Figures, sums
 from emulator.scenario import Scenario
 
 FLOATS = st.floats(-1e300, 1e300) | st.integers(-(10**6), 10**6).map(lambda n: n / 10)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from emulator.events import Learn
+from emulator.figures.sums import ExactSum, ratio
 from emulator.learner import TARGET_SHARE
-from emulator.metrics.sums import ExactSum, ratio
 
 BEST_REWARD = 1.0
 """The expected reward of a policy that is always right."""

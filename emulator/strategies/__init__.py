@@ -2,10 +2,10 @@
 
 from emulator.scenario import Scenario
 from emulator.scenario import strategies as options
-from emulator.system.strategies.asynchronous import Asynchronous, Enforce
-from emulator.system.strategies.base import Strategy, Unfinished
-from emulator.system.strategies.one_step_off import OneStepOff
-from emulator.system.strategies.synchronous import synchronous
+from emulator.strategies.asynchronous import Asynchronous, Enforce
+from emulator.strategies.base import Strategy, Unfinished
+from emulator.strategies.one_step_off import OneStepOff
+from emulator.strategies.synchronous import synchronous
 
 
 def build(scenario: Scenario) -> Strategy:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.metrics.records import EpisodeRecord
+from emulator.figures.records import EpisodeRecord
 
 NONE, RUNNING, FINISHED = 0, 1, 2
 

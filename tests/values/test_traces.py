@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator.scenario import Scenario, traces
-from emulator.scenario.traces import TraceError, read_trace
+from emulator.scenario import Scenario
+from emulator.values import traces
+from emulator.values.traces import TraceError, read_trace
 
 
 def values(path: Path, text: str, column: str | int | None = None) -> list[float]:

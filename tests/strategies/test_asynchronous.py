@@ -6,9 +6,9 @@ from decimal import Decimal
 import pytest
 
 from emulator.scenario import Scenario
-from emulator.system.strategies import build
-from emulator.system.strategies.asynchronous import Asynchronous, Enforce
-from emulator.system.strategies.base import Accounts, Admission
+from emulator.strategies import build
+from emulator.strategies.asynchronous import Asynchronous, Enforce
+from emulator.strategies.base import Accounts, Admission
 
 
 @dataclass(frozen=True)
