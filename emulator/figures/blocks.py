@@ -15,6 +15,7 @@ from emulator import events as ev
 from emulator.figures.fold import HANDLERS, Fold
 from emulator.figures.plain import PlainEpisodes
 from emulator.figures.records import GATED, GENERATING, WAITING, EpisodeRecord
+from emulator.figures.sums import few_terms
 from emulator.journal import Block, Others
 from emulator.scenario import Scenario
 
@@ -220,7 +221,10 @@ class BlockFold(Fold):
             if count:
                 self.staleness[versions] += count
         self._trained_durations.extend_array(self.plain.column("duration", numbers))
-        self._queue_seconds.extend_array(np.repeat([batch.t for batch in batches], sizes)[plain])
+        taken = few_terms(np.repeat([batch.t for batch in batches], sizes)[plain])
+        self._queue_seconds.extend(taken)
+        self._trained_waits.extend(taken)
+        self._trained_waits.extend_array(-self.plain.column("finished", numbers))
         self.depth -= len(numbers)
         self.plain.forget(numbers)
 

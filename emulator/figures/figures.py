@@ -15,7 +15,6 @@ from emulator.figures.records import (
     PUSHING,
     QUEUE,
     SANDBOX,
-    STALLED,
     UPDATING,
     WORKER_STATES,
 )
@@ -43,9 +42,8 @@ class Figures(BlockFold):
 
     def trainer_seconds(self, t: float) -> dict[str, float]:
         """Trainer seconds up to `t` by state."""
-        present = STALLED if self.stalled else self.trainer_state
         return {
-            state: total.value((t,) if state == present else ())
+            state: total.value((t,) if state == self.trainer_account else ())
             for state, total in self._trainer_seconds.items()
         }
 

@@ -31,7 +31,7 @@ from emulator.figures.records import (
     GroupRecord,
     WorkerRecord,
 )
-from emulator.figures.sums import ExactSum
+from emulator.figures.sums import ExactSum, ratio
 from emulator.scenario import Scenario
 
 GROUP_CAUSES = ("group", "stale", "round")
@@ -56,6 +56,10 @@ class Fold:
         self.max_depth = 0
         self.trainer_state: str = WAITING
         self.stalled = False
+        self.first_update_at: float | None = None
+        """Emulated seconds at which the first update counted; None if none has."""
+        self._waits_since: float | None = 0.0
+        self._longest_wait = 0.0
         self._push_counts = False
         self.staleness: Counter[int] = Counter()
         self._seconds = {account: ExactSum() for account in (*WORKER_STATES, SANDBOX, QUEUE)}
@@ -63,6 +67,7 @@ class Fold:
         self._wasted = ExactSum()
         self._trainer_seconds = {state: ExactSum() for state in TRAINER_STATES}
         self._queue_seconds = ExactSum()
+        self._trained_waits = ExactSum()
         self._sandbox_seconds = ExactSum()
         self._started_durations = ExactSum()
         self._trained_durations = ExactSum()
@@ -114,7 +119,8 @@ class Fold:
     def _sums(self) -> Iterator[ExactSum]:
         yield from self._seconds.values()
         yield from self._trainer_seconds.values()
-        yield from (self._wasted, self._queue_seconds, self._started_durations, self._trained_durations)
+        yield from (self._wasted, self._queue_seconds, self._trained_waits)
+        yield from (self._started_durations, self._trained_durations)
         yield from (self._sandbox_seconds, self._weighted, self._sibling_waits)
         if self.learning is not None:
             yield from self.learning.sums()
@@ -188,11 +194,35 @@ class Fold:
             self._wasted.add(-start)
         episode.attempt_segments = len(episode.segments)
 
-    def _enter_trainer(self, state: str, t: float) -> None:
-        if not self.stalled:
-            self._trainer_seconds[self.trainer_state].add(t)
-            self._trainer_seconds[state].add(-t)
-        self.trainer_state = state
+    def longest_wait(self, t: float) -> float:
+        """Seconds of the trainer's longest single wait up to `t`, the one that may still go on included."""
+        return max(self._longest_wait, 0.0 if self._waits_since is None else t - self._waits_since)
+
+    def queue_wait_mean(self) -> float | None:
+        """Mean seconds from the finish of trained episodes to the beginning of their update."""
+        return ratio(self._trained_waits.value(), self.counts["trained"])
+
+    @property
+    def trainer_account(self) -> str:
+        """The account that the trainer's time goes to."""
+        return STALLED if self.stalled else self.trainer_state
+
+    def _set_trainer(self, t: float, state: str | None = None, *, stalled: bool | None = None) -> None:
+        old = self.trainer_account
+        self.trainer_state = self.trainer_state if state is None else state
+        self.stalled = self.stalled if stalled is None else stalled
+        new = self.trainer_account
+        if old != new:
+            self._trainer_seconds[old].add(t)
+            self._trainer_seconds[new].add(-t)
+            if old == WAITING:
+                self._longest_wait = self.longest_wait(t)
+            self._waits_since = t if new == WAITING else None
+
+    def _count_update(self, t: float) -> None:
+        self.updates += 1
+        if self.first_update_at is None:
+            self.first_update_at = t
 
     def _enqueue(self, t: float, change: int) -> None:
         self.depth += change
@@ -359,7 +389,7 @@ class Fold:
                 self._relieve(holder, e.t)
 
     def _update(self, e: ev.Update) -> None:
-        self._enter_trainer(UPDATING, e.t)
+        self._set_trainer(e.t, UPDATING)
         self.counts["trained"] += len(e.episodes)
         self.counts["queued"] -= len(e.episodes)
         self._train(e.episodes, e.t)
@@ -368,6 +398,9 @@ class Fold:
         for number in numbers:
             episode = self._take_out(number)
             self._enqueue(t, -1)
+            assert episode.finished is not None
+            self._trained_waits.add(t)
+            self._trained_waits.add(-episode.finished)
             self._trained_durations.add(episode.duration)
             self._count_staleness(episode)
 
@@ -385,9 +418,9 @@ class Fold:
 
     def _updated(self, e: ev.Updated) -> None:
         if not e.pushes:
-            self.updates += 1
+            self._count_update(e.t)
         self._push_counts = e.pushes
-        self._enter_trainer(WAITING, e.t)
+        self._set_trainer(e.t, WAITING)
 
     def _learn(self, e: ev.Learn) -> None:
         if self.learning is None:  # a learner that the scenario does not tell of
@@ -395,15 +428,16 @@ class Fold:
         self.learning.add(e)
 
     def _push(self, e: ev.Push) -> None:
-        self._enter_trainer(PUSHING, e.t)
+        self._set_trainer(e.t, PUSHING)
         if e.freezes:
             self._set_frozen(e.t, frozen=True)
 
     def _publish(self, e: ev.Publish) -> None:
         self.version = e.version
         self.publications += 1
-        self.updates += self._push_counts
-        self._enter_trainer(WAITING, e.t)
+        if self._push_counts:
+            self._count_update(e.t)
+        self._set_trainer(e.t, WAITING)
         if self.frozen:
             self._set_frozen(e.t, frozen=False)
 
@@ -420,14 +454,10 @@ class Fold:
                 self._open_segment(worker, e.t)
 
     def _stall(self, e: ev.Stall) -> None:
-        self._trainer_seconds[self.trainer_state].add(e.t)
-        self._trainer_seconds[STALLED].add(-e.t)
-        self.stalled = True
+        self._set_trainer(e.t, stalled=True)
 
     def _unstall(self, e: ev.Unstall) -> None:
-        self._trainer_seconds[STALLED].add(e.t)
-        self._trainer_seconds[self.trainer_state].add(-e.t)
-        self.stalled = False
+        self._set_trainer(e.t, stalled=False)
 
     def _down(self, e: ev.Down) -> None:
         self._enter(self.workers[e.worker], DOWN, e.t)

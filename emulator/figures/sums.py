@@ -36,22 +36,8 @@ class ExactSum:
         self._terms.extend(terms)
 
     def extend_array(self, terms: NDArray[np.float64]) -> None:
-        """Add several terms, as a few that have the same exact sum.
-
-        Terms of one exponent are whole numbers of 53 bits; these are added in halves of 26 and 27 bits, of
-        which a float takes many without rounding.
-        """
-        if len(terms) < _MANY:
-            self._terms.extend(terms.tolist())
-            return
-        fractions, exponents = np.frexp(terms)
-        whole = np.ldexp(fractions, 53).astype(np.int64)
-        lowest = int(exponents.min())
-        places = exponents - lowest
-        for half, shift in ((whole >> 27, 27 - 53), (whole & (2**27 - 1), -53)):
-            totals = np.bincount(places, weights=half)
-            found = np.flatnonzero(totals)
-            self._terms.extend(np.ldexp(totals[found], found + (lowest + shift)).tolist())
+        """Add several terms, as a few that have the same exact sum."""
+        self._terms.extend(few_terms(terms))
 
     def value(self, further: Iterable[float] = ()) -> float:
         """The sum so far (and of `further` terms), correctly rounded."""
@@ -71,6 +57,27 @@ class ExactSum:
         """Bound the memory that the terms take."""
         if len(self._terms) > _CONDENSE_AT:
             self.condense()
+
+
+def few_terms(terms: NDArray[np.float64]) -> list[float]:
+    """A few terms that have the same exact sum.
+
+    Terms of one exponent are whole numbers of 53 bits; these are added in halves of 26 and 27 bits, of which
+    a float takes many without rounding.
+    """
+    if len(terms) < _MANY:
+        short: list[float] = terms.tolist()
+        return short
+    fractions, exponents = np.frexp(terms)
+    whole = np.ldexp(fractions, 53).astype(np.int64)
+    lowest = int(exponents.min())
+    places = exponents - lowest
+    few: list[float] = []
+    for half, shift in ((whole >> 27, 27 - 53), (whole & (2**27 - 1), -53)):
+        totals = np.bincount(places, weights=half)
+        found = np.flatnonzero(totals)
+        few.extend(np.ldexp(totals[found], found + (lowest + shift)).tolist())
+    return few
 
 
 def ratio(numerator: float, denominator: float) -> float | None:

@@ -64,5 +64,8 @@ def test_what_is_looked_at_between_blocks_is_what_the_events_so_far_amount_to() 
         by_events.add(block.events())
         t = block.events()[-1].t
         assert by_columns.result(t) == by_events.result(t)
+        assert by_columns.first_update_at == by_events.first_update_at
+        assert by_columns.longest_wait(t) == by_events.longest_wait(t)
+        assert by_columns.queue_wait_mean() == by_events.queue_wait_mean()
         assert by_columns.workers == by_events.workers
         assert by_columns.oldest_version() == by_events.oldest_version()

@@ -16,6 +16,9 @@ import emulator
 from emulator import events as ev
 from emulator.figures import ExactSum, Figures, sums
 from emulator.scenario import Scenario
+from tests import reference
+from tests.agreement import inputs
+from tests.scenarios import scenarios
 
 FLOATS = st.floats(-1e300, 1e300) | st.integers(-(10**6), 10**6).map(lambda n: n / 10)
 quick = settings(max_examples=100)
@@ -551,3 +554,38 @@ def test_a_copy_made_on_the_way_goes_on_to_the_same_result_and_leaves_the_first_
     assert first.result(first.t) == before
     first.add(events[cut:])
     assert first.result(400.0) == expected
+
+
+# -- waits --------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100)
+@given(scenarios())
+def test_the_first_update_and_the_waits_are_those_of_the_independent_calculation(scenario: Scenario) -> None:
+    try:
+        expected = reference.run(scenario.resolved(), **inputs(scenario))
+    except (reference.Deadlock, reference.Loop):
+        return
+    run = emulator.run(scenario, speed="max", keep_events=True)
+    found = Figures(scenario)
+    found.add(run.events)
+    assert found.first_update_at == expected["first_update_at"]
+    assert found.longest_wait(scenario.duration) == expected["longest_wait"]
+    assert found.queue_wait_mean() == expected["queue_wait_mean"]
+
+
+def test_a_wait_that_goes_on_counts_until_it_is_read() -> None:
+    found = figures(start(0.0, 0, 0), ev.Finish(10.0, 0, 0), ev.Update(10.0, 0, [0]))
+    assert (found.longest_wait(12.0), found.first_update_at) == (10.0, None)
+    found.add([ev.Updated(15.0, 0, pushes=False), ev.Publish(15.0, 1)])
+    assert (found.longest_wait(20.0), found.longest_wait(40.0), found.first_update_at) == (10.0, 25.0, 15.0)
+    found.add([ev.Stall(30.0), ev.Unstall(50.0)])
+    assert (found.longest_wait(60.0), found.longest_wait(70.0)) == (15.0, 20.0)
+
+
+def test_an_update_counts_at_the_end_of_its_push() -> None:
+    found = figures(start(0.0, 0, 0), ev.Finish(10.0, 0, 0), ev.Update(12.0, 0, [0]))
+    found.add([ev.Updated(15.0, 0, pushes=True), ev.Push(15.0, freezes=False)])
+    assert found.first_update_at is None
+    found.add([ev.Publish(18.0, 1)])
+    assert (found.first_update_at, found.queue_wait_mean()) == (18.0, 2.0)

@@ -86,6 +86,18 @@ def groups(system: System) -> dict[str, Any]:
     }
 
 
+def longest_wait(system: System) -> float:
+    """The trainer's longest wait, whatever it was accounted in; a stall ends it, and an update of no time."""
+    longest = begun = 0.0
+    before = "waiting"
+    for state, begin, end in system.trainer_stays:
+        if state == "waiting":
+            begun = begun if before == "waiting" else begin
+            longest = max(longest, end - begun)
+        before = state
+    return longest
+
+
 def result_of(system: System) -> dict[str, Any]:
     """Close all accounts at the end and sum them up."""
     settings = system.settings
@@ -134,6 +146,9 @@ def result_of(system: System) -> dict[str, Any]:
         "service_seconds": service,
         "trained": system.batches,
         "starts": system.starts,
+        "first_update_at": system.first_update,
+        "longest_wait": longest_wait(system),
+        "queue_wait_mean": fsum(system.trained_waits) / system.trained if system.trained else None,
     }
     if settings.group_size > 1:
         result["groups"] = groups(system)

@@ -84,6 +84,8 @@ class System:
         self.trainer_seconds: dict[str, list[float]] = {
             name: [] for name in ("updating", "pushing", "waiting", "stalled")
         }
+        self.trainer_stays: list[tuple[str, float, float]] = []
+        self.first_update: float | None = None
         self.queue_stays: list[float] = []
         self.queue_max = 0
         self.started = self.finished = self.trained = self.dropped = self.aborted = self.failed = (
@@ -94,6 +96,7 @@ class System:
         self.starts: list[tuple[float, int, int]] = []
         self.batches: list[tuple[float, list[int]]] = []
         self.trained_episodes: list[tuple[Episode, int]] = []
+        self.trained_waits: list[float] = []
         for _ in range(settings.workers):
             self.new_worker()
 
@@ -131,8 +134,10 @@ class System:
         if trainer.stalled_until > mark:
             cut = min(trainer.stalled_until, now)
             self.trainer_seconds["stalled"] += (cut, -mark)
+            self.trainer_stays.append(("stalled", mark, cut))
             mark = cut
         self.trainer_seconds[trainer.state] += (now, -mark)
+        self.trainer_stays.append((trainer.state, mark, now))
 
     def set_state(self, worker: Worker, state: int) -> None:
         self.account(worker)
@@ -422,6 +427,7 @@ class System:
                 self.unqueue(episode, set())
                 episode.state = "trained"
                 self.trained_episodes.append((episode, self.version))
+                self.trained_waits += (self.now, -episode.finish)
                 numbers.append(episode.k)
         self.trained += len(numbers)
         self.batches.append((self.now, numbers))
@@ -434,8 +440,13 @@ class System:
     def update_over(self) -> None:
         self.set_trainer("waiting")
         if not (self.push_due() and self.settings.push):
-            self.trainer.updates += 1
+            self.count_update()
         self.strategy.update_ended()
+
+    def count_update(self) -> None:
+        self.trainer.updates += 1
+        if self.first_update is None:
+            self.first_update = self.now
 
     def push_due(self) -> bool:
         """Whether the update that ended last is to be pushed."""
@@ -455,7 +466,7 @@ class System:
         self.version += 1
         self.trainer.publications += 1
         if self.settings.push:
-            self.trainer.updates += 1
+            self.count_update()
         self.strategy.published()
 
     def stall(self, seconds: float) -> None:
