@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 import pytest
 
-from emulator.dashboard.still import main as still_command
+from emulator.cli import main
 from emulator.scenario import loading
 from emulator.scenario.strategies import Asynchronous, OneStepOff, Synchronous
 
@@ -12,13 +12,15 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-def test_the_picture_is_what_its_command_draws(tmp_path: Path) -> None:
-    command = next(line for line in README.splitlines() if "emulator.dashboard.still" in line)
-    arguments = command.strip("`.").split()[3:]
-    *arguments, _, picture = arguments
-    assert still_command([*arguments, "--to", str(tmp_path / "picture.svg")]) == 0
-    drawn = (tmp_path / "picture.svg").read_text()
-    assert drawn == (ROOT / picture).read_text()
+def test_the_picture_is_what_its_command_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = next(line for line in README.splitlines() if " --to scenarios/" in line)
+    (picture,) = re.findall(r"\S+\.svg", commands)
+    (tmp_path / picture).parent.mkdir()
+    monkeypatch.chdir(tmp_path)
+    for command in commands.strip("`.").split(" && "):
+        with pytest.raises(SystemExit, match="0"):
+            main(command.split()[1:])
+    assert (tmp_path / picture).read_text() == (ROOT / picture).read_text()
     assert f"]({picture})" in README
 
 

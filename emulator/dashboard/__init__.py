@@ -1,4 +1,4 @@
-"""What people watch: a live dashboard on a terminal, the same of a recording, and stills of it.
+"""What people watch: a live dashboard on a terminal, and the same of a recording.
 
 >>> watch, sinks = watch_dashboard(scenario.lane_scenarios())
 >>> run_lanes(scenario.lane_scenarios(), watch=watch, sinks=sinks)

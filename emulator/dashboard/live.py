@@ -39,7 +39,7 @@ _NOTICE_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Options:
-    """How to watch. `hold` keeps the last frame until a key; stills go to `folder`.
+    """How to watch. `hold` keeps the last frame until a key; pictures go to `folder`.
 
     `on_signal` is told of a signal that ends the session, or the holding after it.
     """

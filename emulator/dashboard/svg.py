@@ -52,9 +52,9 @@ def svg(canvas: Canvas, theme: Theme) -> str:
 
 
 def save(canvas: Canvas, theme: Theme, path: Path) -> None:
-    """Write a frame to a file: as plain text if it is named ``.txt``, as SVG otherwise. Raises OSError."""
+    """Write a frame to a file as SVG. Raises OSError."""
     with replacing_text(path) as file:
-        file.write(canvas.plain() if path.suffix == ".txt" else svg(canvas, theme))
+        file.write(svg(canvas, theme))
 
 
 def _stretch(text: str, x: int, y: int, look: Look, theme: Theme) -> list[str]:

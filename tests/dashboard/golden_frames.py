@@ -8,9 +8,8 @@ from pathlib import Path
 from emulator.dashboard.canvas import Canvas
 from emulator.dashboard.frame import draw
 from emulator.dashboard.state import ClockReading, LaneState, Looking
-from emulator.dashboard.still import fold
 from emulator.dashboard.theme import ASCII, UNICODE, Glyphs
-from tests.dashboard.scenarios import long_tail
+from tests.dashboard.scenarios import lanes_at, long_tail
 
 FOLDER = Path(__file__).parent / "golden"
 
@@ -33,7 +32,7 @@ LANES = [
 @cache
 def run(workers: int = 64, at: float = 1000.0) -> list[LaneState]:
     """An asynchronous run as it stands at `at`."""
-    return fold([long_tail(workers, at + 100, events=HAPPENINGS if at > 900 else [])], at)
+    return lanes_at([long_tail(workers, at + 100, events=HAPPENINGS if at > 900 else [])], at)
 
 
 @cache
@@ -43,7 +42,7 @@ def limited() -> list[LaneState]:
     trainer = {"batch_size": 32, "update_seconds": 10, "weight_sync_seconds": 5}
     environment = {"sandboxes": 48, "reset_seconds": 10}
     scenario = long_tail(64, 1100, strategy=strategy, trainer=trainer, environment=environment)
-    return fold([scenario], 1000)
+    return lanes_at([scenario], 1000)
 
 
 @cache
@@ -52,14 +51,14 @@ def race(lanes: int = 2) -> list[LaneState]:
     scenario = long_tail(64, 1800, events=HAPPENINGS)
     if lanes > 2:
         scenario = long_tail(64, 1800, lanes=LANES[:lanes])
-    return fold(scenario.lane_scenarios(), 1000)
+    return lanes_at(scenario.lane_scenarios(), 1000)
 
 
 @cache
 def learning(lanes: int = 0) -> list[LaneState]:
     """Lanes that learn, or a run that does, as they stand after 1000 seconds."""
     scenario = long_tail(64, 1800, learner={"learning_rate": 80}, lanes=LANES[-lanes:] if lanes else [])
-    return fold(scenario.lane_scenarios() or [scenario], 1000)
+    return lanes_at(scenario.lane_scenarios() or [scenario], 1000)
 
 
 def frame(

@@ -1,7 +1,12 @@
 """The scenario that frames are drawn of in tests: its durations need no function that machines differ in."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from emulator.dashboard.scale import scale
+from emulator.dashboard.state import LaneState
+from emulator.events import Event
+from emulator.runner import EventSink, run_lanes
 from emulator.scenario import Scenario
 
 DURATIONS = {
@@ -29,3 +34,20 @@ def long_tail(workers: int = 16, duration: float = 3600.0, **changes: Any) -> Sc
             **changes,
         }
     )
+
+
+def lanes_at(scenarios: Sequence[Scenario], at: float) -> list[LaneState]:
+    """The lanes of scenarios that run side by side, as they stood at `at` seconds."""
+    common = scale(scenarios)
+    lanes = [LaneState.fresh(scenario, common) for scenario in scenarios]
+
+    def until(lane: LaneState) -> EventSink:
+        def take(events: Sequence[Event]) -> None:
+            lane.add(event for event in events if event.t <= at)
+
+        return take
+
+    runs = run_lanes(scenarios, speed="max", sinks=[[until(lane)] for lane in lanes])
+    for lane, run in zip(lanes, runs, strict=True):
+        lane.history.advance(min(at, run.result["emulated_seconds"]))
+    return lanes

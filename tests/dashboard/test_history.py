@@ -10,12 +10,11 @@ from emulator.dashboard.history import History
 from emulator.dashboard.past import Totals
 from emulator.dashboard.scale import Scale, scale
 from emulator.dashboard.state import ClockReading
-from emulator.dashboard.still import fold
 from emulator.dashboard.theme import Role
 from emulator.figures import Figures
 from emulator.runner import run_lanes
 from emulator.scenario import Scenario
-from tests.dashboard.scenarios import long_tail
+from tests.dashboard.scenarios import lanes_at, long_tail
 from tests.scenarios import scenarios
 
 FOUR = Scale(median=20.0, tail=20.0, straggler=60.0, column=10.0)
@@ -81,7 +80,7 @@ def test_time_that_nobody_looks_at_leaves_the_same_columns_as_time_that_is_watch
 def test_a_synchronous_lane_loses_the_time_in_which_all_wait_for_one_an_asynchronous_none() -> None:
     straggler = {"at": 5, "straggler": {"episode": 1, "factor": 8}}
     synchronous, asynchronous = (
-        fold([four_workers(kind, events=[straggler])], 400)[0].history
+        lanes_at([four_workers(kind, events=[straggler])], 400)[0].history
         for kind in ("synchronous", "asynchronous")
     )
     # The other three finish at 20, the straggler at 160.
@@ -139,7 +138,7 @@ def test_the_log_names_the_loss_that_an_episode_of_the_longest_wait_was_begun_af
 
 def test_a_race_says_why_the_lane_behind_waited_longest() -> None:
     environment = {"failure_probability": 0.3, "timeout_seconds": 100, "retries": 2}
-    lanes = fold(long_tail(duration=600, environment=environment).lane_scenarios(), 600)
+    lanes = lanes_at(long_tail(duration=600, environment=environment).lane_scenarios(), 600)
     longest = lanes[0].history.log.longest
     assert longest is not None
     assert "retry" in longest.text
@@ -149,7 +148,7 @@ def test_a_race_says_why_the_lane_behind_waited_longest() -> None:
 
 def test_one_step_off_loses_only_what_the_update_does_not_hide() -> None:
     straggler = {"at": 25, "straggler": {"episode": 5, "factor": 2}}
-    (lane,) = fold([four_workers("one_step_off", events=[straggler])], 100)
+    (lane,) = lanes_at([four_workers("one_step_off", events=[straggler])], 100)
     # Its batch is generated from 20 on, all but the straggler until 40, that until 60; the update ends at 30.
     assert lane.history.barrier.by_episode == {5: 20.0}
 
@@ -188,7 +187,7 @@ def test_columns_are_bounded_and_rates_are_those_of_each_column() -> None:
     rates = history.past.rates(3)
     assert rates.busy() == [0.0, 0.0, 0.0]
     assert rates.staleness() == [None, None, None]
-    (lane,) = fold([four_workers("synchronous")], 31)
+    (lane,) = lanes_at([four_workers("synchronous")], 31)
     assert lane.history.scale.column == 5.0
     assert lane.history.past.rates(100).ends[0][0] == Totals()
 

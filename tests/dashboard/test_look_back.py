@@ -8,11 +8,11 @@ from emulator.dashboard import look_back
 from emulator.dashboard.frame import draw
 from emulator.dashboard.live import Dashboard, Options
 from emulator.dashboard.state import ClockReading, LaneState, Looking
-from emulator.dashboard.still import fold
 from emulator.dashboard.theme import UNICODE
 from emulator.dashboard.watched import Watched
 from emulator.runner import Session, run_lanes
 from emulator.scenario import Scenario, load_scenario
+from tests.dashboard.scenarios import lanes_at
 
 
 def watched(scenarios: list[Scenario], look: Any) -> None:
@@ -41,7 +41,7 @@ def test_what_is_seen_looking_back_is_what_was_seen_then(*, race: bool) -> None:
             assert seen.scrub(key)
             assert seen.now == t
             assert seen.standing == f"looking back to 00:{int(t) // 60:02}:00; End comes back"
-            assert plain(seen.lanes(), t) == plain(fold(scenarios, t), t)
+            assert plain(seen.lanes(), t) == plain(lanes_at(scenarios, t), t)
         assert seen.inject("k").startswith("looking back: nothing can be injected")
         assert seen.scrub("]")
         assert seen.now > 60

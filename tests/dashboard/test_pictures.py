@@ -3,11 +3,8 @@
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
-
 from emulator.dashboard import text
 from emulator.dashboard.canvas import Canvas
-from emulator.dashboard.still import main
 from emulator.dashboard.svg import save, svg
 from emulator.dashboard.theme import DARK, LIGHT, Role
 
@@ -27,25 +24,11 @@ def test_a_picture_draws_blocks_as_rectangles_and_words_as_text_and_links_nothin
     assert picture.count("http") == 1
 
 
-def test_a_still_is_saved_by_its_suffix(tmp_path: Path) -> None:
+def test_a_frame_is_saved_in_the_colours_of_its_theme(tmp_path: Path) -> None:
     canvas = Canvas(3, 1)
     canvas.put(0, 0, "abc")
-    save(canvas, LIGHT, tmp_path / "still.txt")
-    save(canvas, LIGHT, tmp_path / "still.svg")
-    assert (tmp_path / "still.txt").read_text() == "abc\n"
-    assert "#ffffff" in (tmp_path / "still.svg").read_text()
-
-
-def test_the_still_command_draws_the_moment_that_is_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["stragglers", "--race", "--at", "90s", "--size", "80x24", "--set", "duration=100"]
-    assert main(arguments) == 0
-    assert "00:01:30 / 00:01:40" in capsys.readouterr().out
-    assert main([*arguments, "--to", str(tmp_path / "race.svg")]) == 0
-    assert (tmp_path / "race.svg").exists()
-    assert main(["no-such-scenario"]) == 2
-    assert main(["stragglers", "--size", "wide"]) == 2
+    save(canvas, LIGHT, tmp_path / "frame.svg")
+    assert "#ffffff" in (tmp_path / "frame.svg").read_text()
 
 
 def test_numbers_read_at_a_glance() -> None:

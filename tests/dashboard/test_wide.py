@@ -11,13 +11,13 @@ from emulator.dashboard.canvas import Canvas
 from emulator.dashboard.frame import draw
 from emulator.dashboard.scale import scale
 from emulator.dashboard.state import ClockReading, LaneState, Looking
-from emulator.dashboard.still import fold
 from emulator.dashboard.svg import svg
 from emulator.dashboard.terminal import Terminal
 from emulator.dashboard.theme import ASCII, DARK, UNICODE, Glyphs
 from emulator.exports.cast import Painter
 from emulator.scenario import Scenario
 from emulator.text import width
+from tests.dashboard.scenarios import lanes_at
 from tests.patience import eventually
 
 SIZES = [(100, 30), (80, 24), (60, 12)]
@@ -47,7 +47,7 @@ def frames(names: Sequence[str], size: tuple[int, int], glyphs: Glyphs = UNICODE
     """The start, two moments later, and the help over the last."""
     yield draw([LaneState.fresh(s, scale(lanes(names))) for s in lanes(names)], ClockReading(0, 60.0), size)
     for t, looking in ((200, Looking()), (500, Looking(notice=f"{names[0]}!")), (500, Looking(help=True))):
-        yield draw(fold(lanes(names), t), ClockReading(t, 60.0), size, looking, glyphs)
+        yield draw(lanes_at(lanes(names), t), ClockReading(t, 60.0), size, looking, glyphs)
 
 
 @pytest.mark.parametrize("size", SIZES)
