@@ -58,9 +58,9 @@ def episode_table(scenario: Scenario, events: Sequence[ev.Event], t: float) -> N
         oldest = _oldest(record, until)
         rows[number] = (
             number,
-            record.group,
+            record.start.group,
             record.worker,
-            record.started,
+            record.start.t,
             np.nan if record.finished is None else record.finished,
             until if trained else np.nan,
             first_versions[number],
@@ -68,7 +68,7 @@ def episode_table(scenario: Scenario, events: Sequence[ev.Event], t: float) -> N
             -1 if record.finished is None else record.finished_version,
             figures.version if trained else -1,
             figures.version - oldest if trained else -1,
-            record.duration,
+            record.start.duration,
             outcome,
         )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from emulator.dashboard import text
 from emulator.dashboard.canvas import Area, Canvas, fitting
 from emulator.dashboard.log import Entry
-from emulator.dashboard.state import ClockReading, LaneState, Looking
+from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import Role
 from emulator.text import pad, width
 
@@ -144,7 +144,7 @@ def help_over(canvas: Canvas, looking: Looking) -> None:
         canvas.put(x + 14, y + 1 + row + (height > len(keys) + 2), what[: across - 16])
 
 
-def price(lane: LaneState) -> list[tuple[str, Role]]:
+def price(lane: ShownLane) -> list[tuple[str, Role]]:
     """What a lane's speed costs: the staleness of its data, and the length bias where work is thrown away."""
     figures = lane.figures
     staleness = figures.staleness_figures()
@@ -161,7 +161,7 @@ def price(lane: LaneState) -> list[tuple[str, Role]]:
     return [*words, *lost_work(lane)]
 
 
-def lost_work(lane: LaneState) -> list[tuple[str, Role]]:
+def lost_work(lane: ShownLane) -> list[tuple[str, Role]]:
     """What was thrown away, and how far that favours short episodes; nothing if nothing was."""
     counts = lane.figures.counts
     thrown = counts["dropped"] + counts["aborted"]

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from emulator.dashboard.canvas import Canvas
 from emulator.dashboard.race_view import draw_race
 from emulator.dashboard.run_view import draw_run
-from emulator.dashboard.state import ClockReading, LaneState, Looking
+from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import UNICODE, Glyphs
 
 
 def draw(
-    lanes: Sequence[LaneState],
+    lanes: Sequence[ShownLane],
     clock: ClockReading,
     size: tuple[int, int],
     looking: Looking | None = None,

@@ -22,7 +22,7 @@ from emulator.dashboard.look_back import Kept
 from emulator.dashboard.pace import Pace
 from emulator.dashboard.replay_states import SCRUB_KEYS, States
 from emulator.dashboard.scale import scale
-from emulator.dashboard.state import LaneState, Looking
+from emulator.dashboard.state import Looking, ShownLane
 from emulator.dashboard.svg import save
 from emulator.dashboard.terminal import Terminal
 from emulator.dashboard.text import clock as time_text
@@ -127,14 +127,14 @@ class _Running:
     def stop(self) -> None:
         self._session.stop()
 
-    def lanes(self) -> list[LaneState]:
+    def lanes(self) -> list[ShownLane]:
         if self._looks_back and self._back is not None:
             return self._back.at(self._back_at)
         lanes = []
         for lane, history in zip(self._session.lanes, self._histories, strict=True):
             figures = lane.figures  # asking for them lets all events be folded
             history.advance(lane.now)
-            lanes.append(LaneState(lane.scenario, figures, history, str(lane.error) if lane.error else None))
+            lanes.append(ShownLane(lane.scenario, figures, history, str(lane.error) if lane.error else None))
         return lanes
 
     def scrub(self, key: str) -> bool:

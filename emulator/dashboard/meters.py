@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from emulator.dashboard.canvas import Area, Canvas
-from emulator.dashboard.state import LaneState
+from emulator.dashboard.state import ShownLane
 from emulator.dashboard.theme import Role
 
 _LEAST_SCALE = 4.0  # versions: below it a small staleness would look large
@@ -21,7 +21,7 @@ def bar(canvas: Canvas, at: Area, share: float, role: Role) -> None:
         canvas.put(end, row, canvas.glyphs.rest * (x + width - end), Role.REST)
 
 
-def staleness_bar(canvas: Canvas, at: Area, lane: LaneState) -> None:
+def staleness_bar(canvas: Canvas, at: Area, lane: ShownLane) -> None:
     """The mean staleness as a bar, with a mark where the limit is, if there is one."""
     mean, limit = lane.figures.staleness_figures()["mean"] or 0.0, lane.limit
     if limit is None:
@@ -52,7 +52,7 @@ def scaled(values: Sequence[float | None], least: float = 1.0) -> list[float | N
     return [None if value is None else value / top for value in values]
 
 
-def reward_text(lane: LaneState) -> str:
+def reward_text(lane: ShownLane) -> str:
     """The reward of the policy after its last update; a dash before, and nothing without a learner."""
     learning = lane.figures.learning
     if learning is None:
@@ -60,7 +60,7 @@ def reward_text(lane: LaneState) -> str:
     return "-" if learning.last is None else f"{learning.last.reward:.2f}"
 
 
-def histogram(canvas: Canvas, area: Area, lane: LaneState) -> None:
+def histogram(canvas: Canvas, area: Area, lane: ShownLane) -> None:
     """Trained episodes by staleness, a row for each version of lag, with a rule where the limit is."""
     counts, limit = lane.figures.staleness, lane.limit
     y, end = area.y, area.y + area.height
@@ -98,6 +98,6 @@ def _lags(counts: Counter[int], room: int) -> dict[int, tuple[str, int]]:
     return rows
 
 
-def _rule(canvas: Canvas, area: Area, lane: LaneState) -> None:
+def _rule(canvas: Canvas, area: Area, lane: ShownLane) -> None:
     across = canvas.glyphs.across
     canvas.put(area.x, area.y, f"{across * 2} limit {lane.limit:g} ".ljust(area.width, across), Role.LIMIT)

@@ -18,7 +18,7 @@ from emulator.dashboard.chrome import (
 )
 from emulator.dashboard.history import Hit
 from emulator.dashboard.meters import bar, reward_text, scaled, sparkline, staleness_bar
-from emulator.dashboard.state import ClockReading, LaneState, Looking
+from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import ASCII, Glyphs, Role
 from emulator.dashboard.workers import draw_raster, legend
 from emulator.text import cut, pad
@@ -44,7 +44,7 @@ _SHORT_NAMES = ("work", "train", "stale", "queue", "work %")
 
 
 def draw_race(
-    lanes: Sequence[LaneState], clock: ClockReading, size: tuple[int, int], looking: Looking, glyphs: Glyphs
+    lanes: Sequence[ShownLane], clock: ClockReading, size: tuple[int, int], looking: Looking, glyphs: Glyphs
 ) -> Canvas:
     """The frame of all lanes, in a terminal of `size` columns and rows."""
     canvas = Canvas(*size, glyphs)
@@ -65,19 +65,19 @@ def draw_race(
     return canvas
 
 
-def _what(lanes: Sequence[LaneState]) -> str:
+def _what(lanes: Sequence[ShownLane]) -> str:
     workers = {lane.scenario.rollout.workers for lane in lanes}
     same = f"same {workers.pop():,} workers  " if len(workers) == 1 else ""
     more = f"first {MOST} of {len(lanes)} lanes in full, z zooms any  " if len(lanes) > MOST else ""
     return f"{more}same seed  {same}same episodes  {lanes[0].scenario.name}"
 
 
-def done(lane: LaneState) -> int:
+def done(lane: ShownLane) -> int:
     """Episodes that finished updates have taken."""
     return lane.figures.updates * lane.scenario.trainer.batch_size
 
 
-def _whole(canvas: Canvas, lanes: Sequence[LaneState], contenders: Sequence[LaneState], share: float) -> None:
+def _whole(canvas: Canvas, lanes: Sequence[ShownLane], contenders: Sequence[ShownLane], share: float) -> None:
     """Some lanes with all that there is to see of them, and who is ahead among all."""
     height = canvas.height
     roomy, large = height >= 30, height >= 45
@@ -109,7 +109,7 @@ def _whole(canvas: Canvas, lanes: Sequence[LaneState], contenders: Sequence[Lane
     log_lines(canvas, log_top, sorted(entries, key=lambda line: line[1].t)[-lines:])
 
 
-def _progress(canvas: Canvas, y: int, lanes: Sequence[LaneState], share: float) -> None:
+def _progress(canvas: Canvas, y: int, lanes: Sequence[ShownLane], share: float) -> None:
     """A bar for each lane: the leader's reaches its end with the race, the others' in proportion."""
     most = max(done(lane) for lane in lanes) or 1
     names = [cut(canvas.said(lane.name), canvas.width // 3) for lane in lanes]
@@ -123,7 +123,7 @@ def _progress(canvas: Canvas, y: int, lanes: Sequence[LaneState], share: float) 
         canvas.right(canvas.width - 1, row, updates, Role.STRONG if leads else Role.TEXT)
 
 
-def _headline(canvas: Canvas, y: int, lanes: Sequence[LaneState]) -> int:
+def _headline(canvas: Canvas, y: int, lanes: Sequence[ShownLane]) -> int:
     """The verdict, beside the lead in large digits where there is room; returns the row after it."""
     ranked = sorted(lanes, key=done, reverse=True)
     lead = done(ranked[0]) / done(ranked[1]) if len(ranked) > 1 and done(ranked[1]) else 1.0
@@ -136,7 +136,7 @@ def _headline(canvas: Canvas, y: int, lanes: Sequence[LaneState]) -> int:
     return max(y + rows, end)
 
 
-def _verdict(canvas: Canvas, x: int, y: int, lanes: Sequence[LaneState]) -> int:
+def _verdict(canvas: Canvas, x: int, y: int, lanes: Sequence[ShownLane]) -> int:
     """Who is ahead and why, and below it the price; returns the row after it."""
     for lane in lanes:
         if lane.error is not None:
@@ -158,7 +158,7 @@ def _verdict(canvas: Canvas, x: int, y: int, lanes: Sequence[LaneState]) -> int:
     return y
 
 
-def ahead(leader: LaneState, others: Sequence[LaneState]) -> str:
+def ahead(leader: ShownLane, others: Sequence[ShownLane]) -> str:
     """By how much a lane leads."""
     if not others or not done(leader):
         return "no update yet" if others else f"{leader.name} runs alone"
@@ -177,7 +177,7 @@ def ahead(leader: LaneState, others: Sequence[LaneState]) -> str:
     return f"{leader.name} leads: {', '.join(parts)}."
 
 
-def _why(lane: LaneState) -> str:
+def _why(lane: ShownLane) -> str:
     """What the last lane's workers did instead."""
     seconds = lane.history.seconds
     service = sum(seconds) or 1.0
@@ -187,7 +187,7 @@ def _why(lane: LaneState) -> str:
     return f"{lane.name} workers idle {text.percent(idle)}{alone}."
 
 
-def _meters(canvas: Canvas, area: Area, lane: LaneState) -> None:
+def _meters(canvas: Canvas, area: Area, lane: ShownLane) -> None:
     """How busy, how stale, how much is queued, one below the other."""
     x, y, width, rows = area
     workers, trainer = lane.busy()
@@ -220,7 +220,7 @@ def _start(area: Area) -> int:
     return area.x + max(len(name) for name in (_NAMES if area.width >= 36 else _SHORT_NAMES)) + 6
 
 
-def _reward(canvas: Canvas, area: Area, lane: LaneState) -> None:
+def _reward(canvas: Canvas, area: Area, lane: ShownLane) -> None:
     """What the lane has learned so far."""
     if lane.figures.learning is None:
         return
@@ -230,7 +230,7 @@ def _reward(canvas: Canvas, area: Area, lane: LaneState) -> None:
     sparkline(canvas, start, area.y, lane.history.past.rates(end - start).reward(), Role.LEAD)
 
 
-def _first(canvas: Canvas, y: int, lanes: Sequence[LaneState]) -> None:
+def _first(canvas: Canvas, y: int, lanes: Sequence[ShownLane]) -> None:
     """Which lane came first to 80 % of the best reward, and when the others did."""
     lessons = [(lane, lane.figures.learning) for lane in lanes if lane.figures.learning is not None]
     reached = [(found.reached.t, lane.name) for lane, found in lessons if found.reached is not None]
@@ -242,7 +242,7 @@ def _first(canvas: Canvas, y: int, lanes: Sequence[LaneState]) -> None:
     put_words(canvas, 1, y, words, canvas.width - 2)
 
 
-def _hit(canvas: Canvas, y: int, lanes: Sequence[LaneState]) -> None:
+def _hit(canvas: Canvas, y: int, lanes: Sequence[ShownLane]) -> None:
     """What the last straggler that was injected cost each lane."""
     latest = max((hit.t for lane in lanes for hit in lane.history.hits), default=None)
     if latest is None:
@@ -260,11 +260,11 @@ def _hit(canvas: Canvas, y: int, lanes: Sequence[LaneState]) -> None:
     put_words(canvas, x, y, words, room=canvas.width - x - 1)
 
 
-def _lost(lane: LaneState, hit: Hit | None) -> float:
+def _lost(lane: ShownLane, hit: Hit | None) -> float:
     return 0.0 if hit is None else lane.history.barrier.by_episode.get(hit.episode, 0.0)
 
 
-def _cost(lane: LaneState, hit: Hit | None) -> str:
+def _cost(lane: ShownLane, hit: Hit | None) -> str:
     """The time that everybody waited for the episode: what the straggler cost."""
     if hit is None:
         return "was not hit"

@@ -16,7 +16,7 @@ import anyio
 from emulator.clock import EmulatedLoop, Speed
 from emulator.dashboard.live import Options, Show
 from emulator.dashboard.replay_states import SCRUB_KEYS, States, cut_text, following
-from emulator.dashboard.state import LaneState
+from emulator.dashboard.state import ShownLane
 from emulator.dashboard.terminal import Terminal
 from emulator.recording import Recording
 from emulator.scenario import Scenario
@@ -58,7 +58,7 @@ class Replay:
         """That it is at its end, if it is."""
         return self._at_the_end if self.ended else None
 
-    def lanes(self) -> list[LaneState]:
+    def lanes(self) -> list[ShownLane]:
         """The lanes as they stood at `now`."""
         return self._states.at(self.now)
 

@@ -20,7 +20,7 @@ from emulator.dashboard.history import Hit
 from emulator.dashboard.log import Entry
 from emulator.dashboard.past import Column
 from emulator.dashboard.scale import Scale, recorded_scale
-from emulator.dashboard.state import LaneState
+from emulator.dashboard.state import ShownLane
 from emulator.dashboard.text import clock as time_text
 from emulator.events import Inject, Publish
 from emulator.figures.sums import ExactSum
@@ -72,7 +72,7 @@ class States:
             {event.t for events in self._events for event in events if isinstance(event, Inject | Publish)}
         )
         common = recorded_scale(recording)
-        self._lanes = [LaneState.fresh(scenario, common) for scenario in self.scenarios]
+        self._lanes = [ShownLane.fresh(scenario, common) for scenario in self.scenarios]
         self._taken = [0] * len(self._lanes)
         self._t = 0.0
         self._advanced = 0.0
@@ -81,7 +81,7 @@ class States:
         self.finals = self.at(self.t_end)
         self._restore(self._checkpoints[0])
 
-    def at(self, t: float) -> list[LaneState]:
+    def at(self, t: float) -> list[ShownLane]:
         """The lanes as they stood at `t`; the next call changes them."""
         t = min(max(t, 0.0), self.t_end)
         last = self._checkpoints[bisect_right(self._checkpoints, t, key=_when) - 1]
@@ -184,7 +184,7 @@ def _moments(recording: Recording) -> tuple[list[float], list[float]]:
 class _Packer(pickle.Pickler):
     """Packs what changes; what does not is told by its place in `shared`."""
 
-    def __init__(self, file: io.BytesIO, lanes: Sequence[LaneState]) -> None:
+    def __init__(self, file: io.BytesIO, lanes: Sequence[ShownLane]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self.shared: list[object] = []
         self._settled = {id(group) for lane in lanes for group in lane.figures.settled_groups()}

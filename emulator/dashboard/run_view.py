@@ -16,7 +16,7 @@ from emulator.dashboard.chrome import (
     timeline,
 )
 from emulator.dashboard.meters import bar, histogram, reward_text, scaled, sparkline, staleness_bar
-from emulator.dashboard.state import ClockReading, LaneState, Looking
+from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import Glyphs, Role
 from emulator.dashboard.workers import draw_grid, draw_raster, layout, legend
 
@@ -43,7 +43,7 @@ _WAITS = (
 
 
 def draw_run(
-    lane: LaneState, clock: ClockReading, size: tuple[int, int], looking: Looking, glyphs: Glyphs
+    lane: ShownLane, clock: ClockReading, size: tuple[int, int], looking: Looking, glyphs: Glyphs
 ) -> Canvas:
     """The frame of one lane, in a terminal of `size` columns and rows."""
     canvas = Canvas(*size, glyphs)
@@ -65,7 +65,7 @@ def draw_run(
     return canvas
 
 
-def verdict(canvas: Canvas, x: int, y: int, lane: LaneState) -> None:
+def verdict(canvas: Canvas, x: int, y: int, lane: ShownLane) -> None:
     """What was achieved, what the workers waited for, and what it cost."""
     if lane.error is not None:
         canvas.put(x, y, lane.error, Role.WARNING)
@@ -77,7 +77,7 @@ def verdict(canvas: Canvas, x: int, y: int, lane: LaneState) -> None:
     put_words(canvas, x, y, words, room=canvas.width - x - 1)
 
 
-def waits(lane: LaneState) -> tuple[str, Role]:
+def waits(lane: ShownLane) -> tuple[str, Role]:
     """For what workers waited, as shares of their time."""
     seconds = lane.history.seconds
     service = sum(seconds) or 1.0
@@ -90,7 +90,7 @@ def waits(lane: LaneState) -> tuple[str, Role]:
     return f"workers idle {text.percent(1 - busy)}" + (f": {causes}" if causes else ""), Role.TEXT
 
 
-def _small(canvas: Canvas, lane: LaneState) -> None:
+def _small(canvas: Canvas, lane: ShownLane) -> None:
     """The two bars, and the verdict with its price."""
     for row, (name, share, role) in enumerate(_bars(lane), 1):
         x = canvas.put(1, row, f"{name} {text.percent(share):>4} ")
@@ -99,12 +99,12 @@ def _small(canvas: Canvas, lane: LaneState) -> None:
     put_words(canvas, 1, 4, price(lane), room=canvas.width - 2)
 
 
-def _bars(lane: LaneState) -> tuple[tuple[str, float, Role], ...]:
+def _bars(lane: ShownLane) -> tuple[tuple[str, float, Role], ...]:
     workers, trainer = lane.busy()
     return ("workers", workers, Role.BUSY), ("trainer", trainer, Role.TRAINER)
 
 
-def _whole(canvas: Canvas, lane: LaneState, looking: Looking) -> None:
+def _whole(canvas: Canvas, lane: ShownLane, looking: Looking) -> None:
     height = canvas.height
     roomy, large = height >= 30, height >= 45
     top = 3 if roomy else 2
@@ -123,7 +123,7 @@ def _whole(canvas: Canvas, lane: LaneState, looking: Looking) -> None:
     log_lines(canvas, log_top, [("", entry) for entry in lane.history.log_lines(lines)])
 
 
-def _meters(canvas: Canvas, y: int, thick: int, lane: LaneState) -> None:
+def _meters(canvas: Canvas, y: int, thick: int, lane: ShownLane) -> None:
     """Workers, trainer and staleness, side by side."""
     third = (canvas.width - 4) // 3
     x = 2
@@ -140,7 +140,7 @@ def _meters(canvas: Canvas, y: int, thick: int, lane: LaneState) -> None:
     staleness_bar(canvas, Area(x, y + 1, canvas.width - x - 2, thick), lane)
 
 
-def _workers(canvas: Canvas, area: Area, lane: LaneState, *, raster: bool) -> None:
+def _workers(canvas: Canvas, area: Area, lane: ShownLane, *, raster: bool) -> None:
     """The workers: now, or by time."""
     history, glyphs = lane.history, canvas.glyphs
     inside = area.inside
@@ -157,7 +157,7 @@ def _workers(canvas: Canvas, area: Area, lane: LaneState, *, raster: bool) -> No
     draw_grid(canvas, inside, history)
 
 
-def _staleness(canvas: Canvas, area: Area, lane: LaneState) -> None:
+def _staleness(canvas: Canvas, area: Area, lane: ShownLane) -> None:
     """How stale what was trained was."""
     oldest = lane.figures.oldest_version()
     foot = f"policy v{lane.figures.version}" + (f"  oldest in use v{oldest}" if oldest is not None else "")
@@ -165,7 +165,7 @@ def _staleness(canvas: Canvas, area: Area, lane: LaneState) -> None:
     histogram(canvas, area.inside._replace(width=area.width - 3), lane)
 
 
-def _sparklines(canvas: Canvas, y: int, lane: LaneState) -> None:
+def _sparklines(canvas: Canvas, y: int, lane: ShownLane) -> None:
     """The past, a column for each step of the scale."""
     x = 17
     rates = lane.history.past.rates(canvas.width - x - 2)
@@ -185,7 +185,7 @@ def _sparklines(canvas: Canvas, y: int, lane: LaneState) -> None:
     _axis(canvas, x, y + len(lines), len(busy), lane)
 
 
-def _axis(canvas: Canvas, x: int, y: int, columns: int, lane: LaneState) -> None:
+def _axis(canvas: Canvas, x: int, y: int, columns: int, lane: ShownLane) -> None:
     """How far back the sparklines go, and what was injected in between."""
     history, corners = lane.history, canvas.glyphs.corners
     step = history.scale.column

@@ -12,7 +12,7 @@ from emulator.scenario import Scenario
 
 
 @dataclass
-class LaneState:
+class ShownLane:
     """A lane as folded from its events. `error` says why it could not go on."""
 
     scenario: Scenario
@@ -26,7 +26,7 @@ class LaneState:
         return totals.busy / (totals.service or 1.0), totals.trainer / (totals.t or 1.0)
 
     @classmethod
-    def fresh(cls, scenario: Scenario, scale: Scale) -> "LaneState":
+    def fresh(cls, scenario: Scenario, scale: Scale) -> "ShownLane":
         """A lane of which nothing has been told yet."""
         return cls(scenario, Figures(scenario), History(scenario, scale))
 

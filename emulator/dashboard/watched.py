@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from emulator.clock import EmulatedLoop
-from emulator.dashboard.state import LaneState
+from emulator.dashboard.state import ShownLane
 from emulator.scenario import Scenario
 
 
@@ -32,7 +32,7 @@ class Watched(Protocol):
     def interrupted(self) -> bool:
         """Whether a person ended it before."""
 
-    def lanes(self) -> list[LaneState]:
+    def lanes(self) -> list[ShownLane]:
         """The lanes, folded until now."""
 
     def stop(self) -> None:

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from operator import attrgetter
 
 from emulator.dashboard.scale import recorded_scale
-from emulator.dashboard.state import LaneState
+from emulator.dashboard.state import ShownLane
 from emulator.recording import Recording
 
 _when = attrgetter("t")
@@ -16,10 +16,10 @@ class Film:
     def __init__(self, recording: Recording) -> None:
         self._recorded = recording.lanes
         common = recorded_scale(recording)
-        self._lanes = [LaneState.fresh(lane.scenario, common) for lane in recording.lanes]
+        self._lanes = [ShownLane.fresh(lane.scenario, common) for lane in recording.lanes]
         self._taken = [0] * len(self._lanes)
 
-    def at(self, t: float) -> list[LaneState]:
+    def at(self, t: float) -> list[ShownLane]:
         """The lanes as they stood at `t` emulated seconds, all events of that instant included."""
         for i, (lane, recorded) in enumerate(zip(self._lanes, self._recorded, strict=True)):
             until = bisect_right(recorded.events, t, lo=self._taken[i], key=_when)

@@ -8,8 +8,9 @@ from collections import Counter
 from itertools import chain, repeat
 from typing import Any
 
-from emulator.figures.blocks import BlockFold
+from emulator.figures.columns import ColumnFold
 from emulator.figures.records import (
+    ABSENT,
     BLOCKED,
     GENERATING,
     PUSHING,
@@ -21,12 +22,12 @@ from emulator.figures.records import (
 from emulator.figures.sums import nearest_rank, nearest_rank_of, ratio
 
 
-class Figures(BlockFold):
+class Figures(ColumnFold):
     """The figures of one lane: give it its events with `add` or `add_block`, and read them at any time."""
 
     def worker_seconds(self, t: float) -> dict[str, float]:
         """Worker seconds up to `t` by state, and `wasted`, the part of `generating` that was in vain."""
-        present = Counter(self._account(worker) for worker in self.workers.values())
+        present = Counter(worker.account for worker in self.workers.values())
         terms = {
             account: chain(total.terms, repeat(t, present[account]))
             for account, total in self._seconds.items()
@@ -38,7 +39,7 @@ class Figures(BlockFold):
 
     def service_seconds(self, t: float) -> float:
         """Worker seconds in service up to `t`."""
-        return self._service.value(repeat(t, len(self.workers)))
+        return 0.0 - self._seconds[ABSENT].value(repeat(-t, len(self.workers)))
 
     def trainer_seconds(self, t: float) -> dict[str, float]:
         """Trainer seconds up to `t` by state."""
@@ -142,7 +143,7 @@ class Figures(BlockFold):
         environment = self.scenario.environment
         assert environment is not None
         holders = sum(episode.has_sandbox for episode in self.episodes.values())
-        waiters = sum(self._account(worker) == SANDBOX for worker in self.workers.values())
+        waiters = sum(worker.account == SANDBOX for worker in self.workers.values())
         used = self._sandbox_seconds.value(repeat(t, holders))
         pool = environment.sandboxes
         return {

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.events import Start
 from emulator.figures.records import EpisodeRecord
 
 NONE, RUNNING, FINISHED = 0, 1, 2
@@ -78,7 +79,7 @@ class PlainEpisodes:
             self._columns[name][place].item()
             for name in ("worker", "version", "finished_version", "started", "finished", "duration")
         )
-        record = EpisodeRecord(worker, number, version, version, started, duration)
+        record = EpisodeRecord(Start(started, worker, number, number, version, duration))
         if finished:
             record.segments.append((version, started, end))
             record.finished = end
@@ -107,3 +108,18 @@ class PlainEpisodes:
             self._columns[name] = np.zeros(size, column.dtype)
             self._columns[name][:kept] = column[begin : begin + kept]
         self._first += begin
+
+
+class Episodes(dict[int, EpisodeRecord]):
+    """Records of episodes by number; asked for the record of a plain one, it makes that of the columns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plain = PlainEpisodes()
+
+    def __missing__(self, number: int) -> EpisodeRecord:
+        record = self.plain.take_out(number)
+        if record is None:
+            raise KeyError(number)
+        self[number] = record
+        return record

@@ -1,8 +1,10 @@
-"""What the fold knows of each worker, episode and group at a moment, and the accounts that time goes to."""
+"""What is known of each worker, episode and group at a moment, and what time goes to."""
 
 import math
 from dataclasses import dataclass, field
 from typing import Final
+
+from emulator.events import Start
 
 GENERATING: Final = "generating"
 OVERHEAD: Final = "overhead"
@@ -11,7 +13,7 @@ GATED: Final = "gated"
 BLOCKED: Final = "blocked"
 FROZEN: Final = "frozen"
 DOWN: Final = "down"
-LEFT: Final = "left"
+ABSENT: Final = "absent"
 SANDBOX: Final = "sandbox"
 QUEUE: Final = "queue"
 WORKER_STATES = (GENERATING, OVERHEAD, WAITING, GATED, BLOCKED, FROZEN, DOWN)
@@ -21,38 +23,72 @@ PUSHING: Final = "pushing"
 STALLED: Final = "stalled"
 TRAINER_STATES = (UPDATING, PUSHING, WAITING, STALLED)
 
+FINISHED: Final = "finished"
+RETRIED: Final = "retried"
+PAUSED: Final = "paused"
+ABORTED: Final = "aborted"
+FAILED: Final = "failed"
+DROPPED: Final = "dropped"
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, init=False)
 class EpisodeRecord:
-    """An episode that is in flight, paused or in the queue.
+    """An episode that is in flight, paused, held by its worker or in the queue.
 
+    `start` is the event with which it started; `worker` took it last, under `version` unless that was
+    refreshed. `start_version` is the version that the present attempt was begun under, if one has (`begun`).
     `segments` are the closed stretches of generating: (version, start, end); `opened` is the start of
     the open one, None while nothing is generated. `attempt_segments` is where the present attempt begins
     in them. `finished_version` is the version that was published when the episode finished.
     """
 
+    start: Start
     worker: int
-    group: int
     version: int
     start_version: int
-    started: float
-    duration: float
-    segments: list[tuple[int, float, float]] = field(default_factory=list)
-    opened: float | None = None
-    attempt_segments: int = 0
-    finished: float | None = None
-    finished_version: int = 0
-    begun: bool = True
-    has_sandbox: bool = False
+    segments: list[tuple[int, float, float]]
+    opened: float | None
+    attempt_segments: int
+    finished: float | None
+    finished_version: int
+    begun: bool
+    has_sandbox: bool
+
+    def __init__(self, start: Start) -> None:
+        self.start = start
+        self.worker = start.worker
+        self.version = self.start_version = start.version
+        self.segments = []
+        self.opened = None
+        self.attempt_segments = 0
+        self.finished = None
+        self.finished_version = 0
+        self.begun = True
+        self.has_sandbox = False
+
+    @property
+    def number(self) -> int:
+        """The episode's number."""
+        return self.start.episode
+
+    def close_segment(self, t: float) -> None:
+        """Nothing is generated from `t` on."""
+        if self.opened is not None:
+            self.segments.append((self.version, self.opened, t))
+            self.opened = None
+
+    def attempt(self) -> list[tuple[int, float, float]]:
+        """The closed segments of the present attempt."""
+        return self.segments[self.attempt_segments :]
 
     def versions(self) -> list[int]:
         """The versions that generated any of it, oldest first; at least one."""
-        found = [version for version, start, end in self.segments[self.attempt_segments :] if end > start]
+        found = [version for version, start, end in self.attempt() if end > start]
         return found or [self.start_version]
 
     def mean_version(self) -> float:
         """The mean of the versions, weighted by the seconds that each generated."""
-        segments = self.segments[self.attempt_segments :]
+        segments = self.attempt()
         seconds = math.fsum(end - start for _, start, end in segments)
         if not seconds:
             return float(self.start_version)
@@ -63,20 +99,25 @@ class EpisodeRecord:
 class WorkerRecord:
     """What a worker does, and on which episode (None: on none).
 
-    `held` is a finished episode that the queue has no room for.
+    `cause` says what a blocked one waits for: ``"sandbox"``, or ``"queue"`` while it holds the finished
+    episode `held`. `account` is what its time goes to: its state, or `FROZEN` in a freeze, or the cause if it
+    is blocked.
     """
 
+    number: int
     state: str = WAITING
-    episode: int | None = None
     cause: str = ""
+    account: str = WAITING
+    episode: int | None = None
     held: int | None = None
 
 
 @dataclass(slots=True)
 class GroupRecord:
-    """A group: when it began, when members finished, and how many were lost."""
+    """A group: when it began, when members finished, and how many have started and were lost."""
 
     first_start: float
+    started: int = 0
     finishes: list[float] = field(default_factory=list)
     lost_members: int = 0
     lost: bool = False

@@ -20,7 +20,7 @@ from emulator.dashboard.frame import draw
 from emulator.dashboard.history import History
 from emulator.dashboard.live import Dashboard, Options
 from emulator.dashboard.scale import scale
-from emulator.dashboard.state import ClockReading, LaneState
+from emulator.dashboard.state import ClockReading, ShownLane
 from emulator.dashboard.terminal import Terminal
 from emulator.dashboard.theme import DARK
 from emulator.events import Event
@@ -64,16 +64,16 @@ def pseudo_terminal(size: tuple[int, int]) -> Iterator[int]:
         os.close(theirs)
 
 
-def lane(workers: int) -> LaneState:
+def lane(workers: int) -> ShownLane:
     """The reference hour as it stands after 25 minutes."""
     watched = scenario(workers, 1500)
-    lane = LaneState.fresh(watched, scale([watched]))
+    lane = ShownLane.fresh(watched, scale([watched]))
     run_lanes([watched], speed="max", sinks=[[lane.add]])
     lane.history.advance(1500)
     return lane
 
 
-def frame_cost(lanes: Sequence[LaneState], size: tuple[int, int]) -> float:
+def frame_cost(lanes: Sequence[ShownLane], size: tuple[int, int]) -> float:
     """CPU seconds of a frame that is new in every row, its writing included."""
     ours, theirs = pty.openpty()
     drain(ours)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from emulator.dashboard.canvas import Canvas
 from emulator.dashboard.frame import draw
-from emulator.dashboard.state import ClockReading, LaneState, Looking
+from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import ASCII, UNICODE, Glyphs
 from tests.dashboard.scenarios import lanes_at, long_tail
 
@@ -30,13 +30,13 @@ LANES = [
 
 
 @cache
-def run(workers: int = 64, at: float = 1000.0) -> list[LaneState]:
+def run(workers: int = 64, at: float = 1000.0) -> list[ShownLane]:
     """An asynchronous run as it stands at `at`."""
     return lanes_at([long_tail(workers, at + 100, events=HAPPENINGS if at > 900 else [])], at)
 
 
 @cache
-def limited() -> list[LaneState]:
+def limited() -> list[ShownLane]:
     """A run with a limit of staleness, sandboxes that are too few, and pushes that freeze."""
     strategy = {"kind": "asynchronous", "max_staleness": 2, "weight_sync": "pause"}
     trainer = {"batch_size": 32, "update_seconds": 10, "weight_sync_seconds": 5}
@@ -46,7 +46,7 @@ def limited() -> list[LaneState]:
 
 
 @cache
-def race(lanes: int = 2) -> list[LaneState]:
+def race(lanes: int = 2) -> list[ShownLane]:
     """A race as it stands after 1000 seconds."""
     scenario = long_tail(64, 1800, events=HAPPENINGS)
     if lanes > 2:
@@ -55,14 +55,14 @@ def race(lanes: int = 2) -> list[LaneState]:
 
 
 @cache
-def learning(lanes: int = 0) -> list[LaneState]:
+def learning(lanes: int = 0) -> list[ShownLane]:
     """Lanes that learn, or a run that does, as they stand after 1000 seconds."""
     scenario = long_tail(64, 1800, learner={"learning_rate": 80}, lanes=LANES[-lanes:] if lanes else [])
     return lanes_at(scenario.lane_scenarios() or [scenario], 1000)
 
 
 def frame(
-    lanes: Sequence[LaneState],
+    lanes: Sequence[ShownLane],
     size: tuple[int, int],
     looking: Looking | None = None,
     glyphs: Glyphs = UNICODE,

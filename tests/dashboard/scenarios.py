@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from emulator.dashboard.scale import scale
-from emulator.dashboard.state import LaneState
+from emulator.dashboard.state import ShownLane
 from emulator.events import Event
 from emulator.runner import EventSink, run_lanes
 from emulator.scenario import Scenario
@@ -36,12 +36,12 @@ def long_tail(workers: int = 16, duration: float = 3600.0, **changes: Any) -> Sc
     )
 
 
-def lanes_at(scenarios: Sequence[Scenario], at: float) -> list[LaneState]:
+def lanes_at(scenarios: Sequence[Scenario], at: float) -> list[ShownLane]:
     """The lanes of scenarios that run side by side, as they stood at `at` seconds."""
     common = scale(scenarios)
-    lanes = [LaneState.fresh(scenario, common) for scenario in scenarios]
+    lanes = [ShownLane.fresh(scenario, common) for scenario in scenarios]
 
-    def until(lane: LaneState) -> EventSink:
+    def until(lane: ShownLane) -> EventSink:
         def take(events: Sequence[Event]) -> None:
             lane.add(event for event in events if event.t <= at)
 

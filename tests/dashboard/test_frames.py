@@ -10,7 +10,7 @@ from emulator import events as ev
 from emulator.dashboard.canvas import Area, Canvas, fitting
 from emulator.dashboard.frame import draw
 from emulator.dashboard.scale import scale
-from emulator.dashboard.state import ClockReading, LaneState, Looking
+from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import ASCII, DARK, LIGHT, PLAIN, THEMES, Role, Theme, styles
 from emulator.dashboard.workers import bands, layout
 from emulator.runner import run_lanes
@@ -38,7 +38,7 @@ def test_a_frame_depends_on_what_is_folded_and_on_nothing_else() -> None:
     events = list[ev.Event]()
     run_lanes([scenario], speed="max", sinks=[[events.extend]])
     common = scale([scenario])
-    whole, piecemeal = LaneState.fresh(scenario, common), LaneState.fresh(scenario, common)
+    whole, piecemeal = ShownLane.fresh(scenario, common), ShownLane.fresh(scenario, common)
     whole.add(events)
     for event in events:
         piecemeal.add([event])

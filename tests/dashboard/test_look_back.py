@@ -7,7 +7,7 @@ import pytest
 from emulator.dashboard import look_back
 from emulator.dashboard.frame import draw
 from emulator.dashboard.live import Dashboard, Options
-from emulator.dashboard.state import ClockReading, LaneState, Looking
+from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import UNICODE
 from emulator.dashboard.watched import Watched
 from emulator.runner import Session, run_lanes
@@ -26,7 +26,7 @@ def watched(scenarios: list[Scenario], look: Any) -> None:
     run_lanes(scenarios, speed="max", watch=watch, sinks=dashboard.sinks)
 
 
-def plain(lanes: list[LaneState], t: float) -> str:
+def plain(lanes: list[ShownLane], t: float) -> str:
     return draw(lanes, ClockReading(t, "max"), (100, 30), Looking(), UNICODE).plain()
 
 

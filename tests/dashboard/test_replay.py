@@ -20,7 +20,7 @@ from emulator.dashboard.frame import draw
 from emulator.dashboard.live import Dashboard, Options, Show
 from emulator.dashboard.replay import Replay
 from emulator.dashboard.replay_states import States, following, previous
-from emulator.dashboard.state import ClockReading, LaneState, Looking
+from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.terminal import Terminal
 from emulator.events import Inject, Publish
 from emulator.recording import Recording, read_recording
@@ -40,7 +40,7 @@ MOMENTS = (0.013, 61.7, 200.1, 333.3, 480.9, 599.9, 1000.0)
 Frames = list[Canvas]
 
 
-def frames(lanes: list[LaneState], t: float) -> Frames:
+def frames(lanes: list[ShownLane], t: float) -> Frames:
     clock = ClockReading(t, 60.0)
     return [draw(lanes, clock, size, looking) for size in SIZES for looking in LOOKS]
 

@@ -10,7 +10,7 @@ import pytest
 from emulator.dashboard.canvas import Canvas
 from emulator.dashboard.frame import draw
 from emulator.dashboard.scale import scale
-from emulator.dashboard.state import ClockReading, LaneState, Looking
+from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.svg import svg
 from emulator.dashboard.terminal import Terminal
 from emulator.dashboard.theme import ASCII, DARK, UNICODE, Glyphs
@@ -45,7 +45,7 @@ def lanes(names: Sequence[str]) -> Sequence[Scenario]:
 
 def frames(names: Sequence[str], size: tuple[int, int], glyphs: Glyphs = UNICODE) -> Iterator[Canvas]:
     """The start, two moments later, and the help over the last."""
-    yield draw([LaneState.fresh(s, scale(lanes(names))) for s in lanes(names)], ClockReading(0, 60.0), size)
+    yield draw([ShownLane.fresh(s, scale(lanes(names))) for s in lanes(names)], ClockReading(0, 60.0), size)
     for t, looking in ((200, Looking()), (500, Looking(notice=f"{names[0]}!")), (500, Looking(help=True))):
         yield draw(lanes_at(lanes(names), t), ClockReading(t, 60.0), size, looking, glyphs)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from emulator.events import Start
 from emulator.figures.plain import PlainEpisodes
 from emulator.figures.records import EpisodeRecord
 
@@ -17,10 +18,17 @@ def started(plain: PlainEpisodes, first: int, count: int, version: int = 0) -> N
     )
 
 
+def record(worker: int, number: int, version: int, t: float, duration: float) -> EpisodeRecord:
+    """What the start of an episode makes."""
+    made = EpisodeRecord(Start(t, worker, number, number, version, duration))
+    made.opened = t
+    return made
+
+
 def test_an_episode_that_runs_is_taken_out_as_the_record_that_its_start_would_have_made() -> None:
     plain = PlainEpisodes()
     started(plain, 0, 10, version=3)
-    assert plain.take_out(9) == EpisodeRecord(2, 9, 3, 3, 9.0, 18.0, opened=9.0)
+    assert plain.take_out(9) == record(2, 9, 3, 9.0, 18.0)
     assert plain.take_out(9) is None
     assert not plain.has(np.array([9]))[0]
 
@@ -29,9 +37,10 @@ def test_a_finished_one_has_the_stretch_that_generated_it() -> None:
     plain = PlainEpisodes()
     started(plain, 0, 3, version=1)
     plain.finish(np.array([2]), np.array([50.5]), np.array([4]))
-    expected = EpisodeRecord(
-        2, 2, 1, 1, 2.0, 4.0, segments=[(1, 2.0, 50.5)], finished=50.5, finished_version=4
-    )
+    expected = record(2, 2, 1, 2.0, 4.0)
+    expected.close_segment(50.5)
+    expected.finished = 50.5
+    expected.finished_version = 4
     assert plain.take_out(2) == expected
 
 
@@ -56,7 +65,7 @@ def test_the_columns_move_on_and_an_old_episode_stays_in_them() -> None:
             plain.forget(np.arange(first - 1000, first))
     assert plain.oldest_version() == 5
     assert plain.column("duration", np.array([0, 39_001, 40_000])).tolist() == [0.0, 78_002.0, 80_000.0]
-    assert plain.take_out(0) == EpisodeRecord(0, 0, 5, 5, 0.0, 0.0, opened=0.0)
+    assert plain.take_out(0) == record(0, 0, 5, 0.0, 0.0)
     assert plain.oldest_version() == 45
     plain.forget(np.arange(39_001, 40_001))
     assert plain.oldest_version() is None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import emulator
 from emulator import Scenario, journal
 from emulator.events import Finish, Start
-from emulator.figures import Figures, blocks
+from emulator.figures import Figures, columns
 from tests.scenarios import scenarios
 
 
@@ -21,7 +21,7 @@ def one_by_one(run: emulator.Run) -> dict[str, Any]:
 
 
 def ran(scenario: Scenario, block: int, short: int) -> emulator.Run:
-    with mock.patch.object(journal, "_BLOCK", block), mock.patch.object(blocks, "_SHORT", short):
+    with mock.patch.object(journal, "_BLOCK", block), mock.patch.object(columns, "_SHORT", short):
         (run,) = emulator.runner.run_lanes([scenario], speed="max", keep_events=True)
     return run
 

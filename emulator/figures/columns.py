@@ -4,7 +4,6 @@ It amounts to the fold of the same events one by one: what a stretch adds to a t
 order of its terms, since totals are exact until they are read.
 """
 
-from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -12,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator import events as ev
-from emulator.figures.fold import HANDLERS, Fold
-from emulator.figures.plain import PlainEpisodes
-from emulator.figures.records import GATED, GENERATING, WAITING, EpisodeRecord
+from emulator.figures.fold import Fold
+from emulator.figures.lane_state import HANDLERS
+from emulator.figures.plain import Episodes
+from emulator.figures.records import GATED, GENERATING, WAITING
 from emulator.figures.sums import few_terms
 from emulator.journal import Block, Others
 from emulator.scenario import Scenario
@@ -29,14 +29,17 @@ _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
 
-class BlockFold(Fold):
+class ColumnFold(Fold):
     """A fold that also takes in the blocks of a journal."""
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario)
-        self.plain = PlainEpisodes()
+        episodes = Episodes()
+        self.episodes = episodes
+        self.plain = episodes.plain
         self._in_stretch = False
-        self._batches: list[_Batch] = []
+        self._batches: list[tuple[ev.Update, int]] = []
+        """Batches that were taken in a stretch, each with the version published then."""
         self._by_columns = not self._has_environment and self._group_size == 1
 
     def add_block(self, block: Block) -> None:
@@ -53,8 +56,7 @@ class BlockFold(Fold):
                 self.add((event,))
                 place, begin = until, index + 1
         self._add_stretch(block.rows[place:], _moved(block.others[begin:], place), first)
-        for total in self._sums():
-            total.condense_if_long()
+        self._condense()
 
     def _parts(self, event: ev.Event) -> bool:
         """Whether what comes before an event has to be folded before it."""
@@ -62,7 +64,7 @@ class BlockFold(Fold):
         if isinstance(event, ev.Push):
             return event.freezes
         if kind is ev.Drop:
-            return bool(self._holders)
+            return bool(self.holders)
         return kind not in _WITHIN_STRETCHES
 
     def _add_stretch(self, rows: _Floats, others: Others, first: int) -> int:
@@ -118,7 +120,7 @@ class BlockFold(Fold):
             return
         self.counts["finished"] += len(numbers)
         self.counts["queued"] += len(numbers)
-        self._last_finished = int(numbers[-1])
+        self.last_finished = int(numbers[-1])
         self.depth += len(numbers)
         self._queue_seconds.extend_array(-t)
         plain = self.plain.has(numbers)
@@ -127,9 +129,7 @@ class BlockFold(Fold):
             others = zip(numbers[~plain].tolist(), t[~plain].tolist(), versions[~plain].tolist(), strict=True)
             for number, end, version in others:
                 episode = self.episodes[number]
-                assert episode.opened is not None
-                episode.segments.append((episode.version, episode.opened, end))
-                episode.opened = None
+                episode.close_segment(end)
                 episode.finished = end
                 episode.finished_version = version
 
@@ -164,33 +164,25 @@ class BlockFold(Fold):
             seconds.extend_array(-begins[here & begun])
             seconds.extend_array(-t[is_last & (states == code)])
         for worker, at in zip(workers[is_first].tolist(), t[is_first].tolist(), strict=True):
-            self._seconds[self._account(self.workers[worker])].add(at)
+            self._seconds[self.workers[worker].account].add(at)
         lasts = zip(
             workers[is_last].tolist(), states[is_last].tolist(), numbers[is_last].tolist(), strict=True
         )
         for worker, code, number in lasts:
             record = self.workers[worker]
-            record.state = _STATES[code]
+            record.state = record.account = _STATES[code]
             record.cause = ""
             record.episode = number if code == _GENERATING else None
 
     # -- episodes, plain or not ---------------------------------------------------------------------
-
-    def _record(self, number: int) -> EpisodeRecord:
-        if number not in self.episodes and (record := self.plain.take_out(number)) is not None:
-            self.episodes[number] = record
-        return self.episodes[number]
-
-    def _take_out(self, number: int) -> EpisodeRecord:
-        return self.plain.take_out(number) or self.episodes.pop(number)
 
     def oldest_version(self) -> int | None:
         """The oldest version that runs, is paused or queued; None if there is no episode."""
         found = [v for v in (super().oldest_version(), self.plain.oldest_version()) if v is not None]
         return min(found, default=None)
 
-    def _train(self, numbers: Sequence[int], t: float) -> None:
-        self._batches.append(_Batch(numbers, t, self.version))
+    def _train(self, update: ev.Update) -> None:
+        self._batches.append((update, self.version))
         if not self._in_stretch:
             self._train_batches()
 
@@ -199,29 +191,30 @@ class BlockFold(Fold):
         batches, self._batches = self._batches, []
         if not batches:
             return
-        numbers = np.array(list(chain.from_iterable(batch.episodes for batch in batches)), np.int64)
+        numbers = np.array(list(chain.from_iterable(update.episodes for update, _ in batches)), np.int64)
         plain = self.plain.has(numbers)
         if not plain.all():
             now = self.version
-            for batch in batches:
-                self.version = batch.version
-                super()._train([number for number in batch.episodes if number in self.episodes], batch.t)
+            for update, version in batches:
+                self.version = version
+                rest = [number for number in update.episodes if number in self.episodes]
+                super()._train(update._replace(episodes=rest))
             self.version = now
-        sizes = [len(batch.episodes) for batch in batches]
-        version = np.repeat([batch.version for batch in batches], sizes)[plain]
+        sizes = [len(update.episodes) for update, _ in batches]
+        versions = np.repeat([version for _, version in batches], sizes)[plain]
         numbers = numbers[plain]
-        staleness = version - self.plain.column("version", numbers)
+        staleness = versions - self.plain.column("version", numbers)
         total = int(staleness.sum())
-        in_queue = int((version - self.plain.column("finished_version", numbers)).sum())
+        in_queue = int((versions - self.plain.column("finished_version", numbers)).sum())
         self._in_flight_versions += total - in_queue
         self._in_queue_versions += in_queue
         self._newest_total += total
         self._weighted.add(float(total))
-        for versions, count in enumerate(np.bincount(staleness).tolist()):
+        for lag, count in enumerate(np.bincount(staleness).tolist()):
             if count:
-                self.staleness[versions] += count
+                self.staleness[lag] += count
         self._trained_durations.extend_array(self.plain.column("duration", numbers))
-        taken = few_terms(np.repeat([batch.t for batch in batches], sizes)[plain])
+        taken = few_terms(np.repeat([update.t for update, _ in batches], sizes)[plain])
         self._queue_seconds.extend(taken)
         self._trained_waits.extend(taken)
         self._trained_waits.extend_array(-self.plain.column("finished", numbers))
@@ -232,14 +225,6 @@ class BlockFold(Fold):
 def _moved(others: Others, by: int) -> Others:
     """The same, where so many rows fewer come before."""
     return [(place - by, event) for place, event in others]
-
-
-class _Batch(NamedTuple):
-    """Episodes that were taken at a time, when a version was published."""
-
-    episodes: Sequence[int]
-    t: float
-    version: int
 
 
 class _Gates(NamedTuple):

@@ -1,0 +1,413 @@
+"""Who does what in a lane, as its events so far leave it: the one place that knows what an event means.
+
+Whoever makes something of events builds on `LaneState`, and overrides those of its `hooks` that concern it.
+An event of another type needs a method of its name here, and a hook if it brings a change of a new kind.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from emulator import events as ev
+from emulator.figures.hooks import Hooks
+from emulator.figures.records import (
+    ABORTED,
+    ABSENT,
+    BLOCKED,
+    DOWN,
+    DROPPED,
+    FAILED,
+    FINISHED,
+    FROZEN,
+    GATED,
+    GENERATING,
+    OVERHEAD,
+    PAUSED,
+    PUSHING,
+    QUEUE,
+    RETRIED,
+    SANDBOX,
+    STALLED,
+    UPDATING,
+    WAITING,
+    EpisodeRecord,
+    GroupRecord,
+    WorkerRecord,
+)
+from emulator.scenario import Scenario
+
+COUNTS = (
+    *("started", "attempts", "finished", "trained", "dropped", "aborted", "failed", "queued", "paused"),
+    *("retried", "attempt_failure", "attempt_timeout", "groups_completed", "groups_lost"),
+)
+
+GROUP_CAUSES = ("group", "stale", "round")
+"""Why whole groups are given up."""
+
+
+class LaneState(Hooks):
+    """The state of one lane after the events that it was given.
+
+    `workers` are those in service, `episodes` those in flight, paused, held or in the queue, `holders` the
+    workers that hold a finished episode for want of room, by its number. `computed` is the update that is
+    computed and not yet published, if there is one, `lesson` the last that a learner told of.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        rollout = scenario.rollout
+        self.scenario = scenario
+        self.t = 0.0
+        self.version = 0
+        self.updates = 0
+        self.publications = 0
+        self.first_update_at: float | None = None
+        """Emulated seconds at which the first update counted; None if none has."""
+        self.workers = {number: WorkerRecord(number) for number in range(rollout.workers)}
+        self.ever_in_service = rollout.workers
+        self.episodes: dict[int, EpisodeRecord] = {}
+        self.groups: dict[int, GroupRecord] = {}
+        self.holders: dict[int, WorkerRecord] = {}
+        self.interventions: list[dict[str, Any]] = []
+        self.counts = dict.fromkeys(COUNTS, 0)
+        self.depth = 0
+        self.last_finished = -1
+        self.trainer_state: str = WAITING
+        self.stalled = False
+        self.frozen = False
+        self.next_update = 0
+        self.computed: ev.Updated | None = None
+        self.lesson: ev.Learn | None = None
+        self._has_environment = scenario.environment is not None
+        self._group_size = rollout.group_size
+
+    # -- what is asked ------------------------------------------------------------------------------
+
+    @property
+    def trainer_account(self) -> str:
+        """What the trainer's time goes to."""
+        return STALLED if self.stalled else self.trainer_state
+
+    def is_running(self, episode: EpisodeRecord) -> bool:
+        """Whether a worker is at an episode."""
+        worker = self.workers.get(episode.worker)
+        return worker is not None and worker.episode == episode.number
+
+    def oldest_version(self) -> int | None:
+        """The oldest version that runs, is paused or queued; None if there is no episode."""
+        return min((episode.version for episode in self.episodes.values()), default=None)
+
+    def settled_groups(self) -> Iterator[GroupRecord]:
+        """Groups that are complete or lost and have no episode left: nothing changes them any more."""
+        present = {episode.start.group for episode in self.episodes.values()}
+        for number, group in self.groups.items():
+            if number not in present and (group.lost or len(group.finishes) == self._group_size):
+                yield group
+
+    # -- what events do -----------------------------------------------------------------------------
+
+    def add(self, events: Iterable[ev.Event]) -> None:
+        """Take in the next events of the lane, in their order."""
+        handlers = HANDLERS
+        for event in events:
+            if event.t > self.t:
+                self._on_pass(event.t)
+                self.t = event.t
+            handlers[type(event)](self, event)
+
+    def _move(self, worker: WorkerRecord, state: str, episode: int | None, t: float, cause: str = "") -> None:
+        """Let a worker change what it does; time in a freeze counts as frozen, whatever the state."""
+        before = worker.account
+        account = FROZEN if self.frozen and state != DOWN else cause or state
+        if before == GENERATING and worker.episode is not None:
+            self.episodes[worker.episode].close_segment(t)
+        if account == GENERATING and episode is not None:
+            self.episodes[episode].opened = t
+        worker.state = state
+        worker.cause = cause
+        worker.account = account
+        worker.episode = episode
+        self._on_worker(worker, before, t)
+
+    def _enter(self, number: int, state: str, t: float, cause: str = "") -> None:
+        worker = self.workers[number]
+        self._move(worker, state, worker.episode, t, cause)
+
+    def _set_frozen(self, t: float, *, frozen: bool) -> None:
+        self.frozen = frozen
+        for worker in self.workers.values():
+            self._move(worker, worker.state, worker.episode, t, worker.cause)
+
+    def _take(self, worker: WorkerRecord, episode: EpisodeRecord, t: float) -> None:
+        episode.worker = worker.number
+        self._move(worker, GENERATING, episode.start.episode, t)
+        if self._has_environment:
+            self._hold_sandbox(episode, t, holds=True)
+        self._on_attempt(worker, episode, t)
+
+    def _hold_sandbox(self, episode: EpisodeRecord, t: float, *, holds: bool) -> None:
+        if episode.has_sandbox != holds:
+            episode.has_sandbox = holds
+            self._on_sandbox(episode, t)
+
+    def _change_depth(self, change: int, t: float) -> None:
+        self.depth += change
+        self._on_depth(change, t)
+
+    def _start(self, e: ev.Start) -> None:
+        counts = self.counts
+        counts["started"] += 1
+        counts["attempts"] += 1
+        episode = self.episodes[e.episode] = EpisodeRecord(e)
+        if self._group_size > 1:
+            if e.group not in self.groups:
+                self.groups[e.group] = GroupRecord(e.t)
+            self.groups[e.group].started += 1
+        self._on_start(episode)
+        self._take(self.workers[e.worker], episode, e.t)
+
+    def _resume(self, e: ev.Resume) -> None:
+        episode = self.episodes[e.episode]
+        if not episode.begun:
+            self.counts["attempts"] += 1
+            episode.begun = True
+            episode.start_version = e.version
+        self.counts["paused"] -= 1
+        episode.version = e.version
+        self._take(self.workers[e.worker], episode, e.t)
+
+    def _blocked(self, e: ev.Blocked) -> None:
+        worker = self.workers[e.worker]
+        if e.cause == SANDBOX:
+            self._count_attempt(worker, e.t, holds=False)
+        else:
+            worker.held = self.last_finished
+            self.holders[self.last_finished] = worker
+            self._change_depth(-1, e.t)
+        self._move(worker, BLOCKED, worker.episode, e.t, e.cause)
+
+    def _count_attempt(self, worker: WorkerRecord, t: float, *, holds: bool) -> None:
+        """An attempt begins when there is a sandbox for it."""
+        assert worker.episode is not None
+        episode = self.episodes[worker.episode]
+        self._hold_sandbox(episode, t, holds=holds)
+        self.counts["attempts"] += 1 if holds else -1
+        episode.begun = holds
+        if holds:
+            self._on_attempt(worker, episode, t)
+
+    def _overhead(self, e: ev.Overhead) -> None:
+        self._work(self.workers[e.worker], OVERHEAD, e.t)
+
+    def _generate(self, e: ev.Generate) -> None:
+        self._work(self.workers[e.worker], GENERATING, e.t)
+
+    def _work(self, worker: WorkerRecord, state: str, t: float) -> None:
+        if worker.cause == SANDBOX:
+            self._count_attempt(worker, t, holds=True)
+        self._move(worker, state, worker.episode, t)
+
+    def _gated(self, e: ev.Gated) -> None:
+        self._enter(e.worker, GATED, e.t)
+
+    def _retry(self, e: ev.Retry) -> None:
+        self.counts["attempts"] += 1
+        self.counts["retried"] += 1
+        self.counts[f"attempt_{e.cause}"] += 1
+        worker, episode = self.workers[e.worker], self.episodes[e.episode]
+        episode.close_segment(e.t)
+        self._on_end(episode, RETRIED, e.cause, e.t)
+        episode.attempt_segments = len(episode.segments)
+        self._move(worker, GENERATING, e.episode, e.t)
+        self._on_attempt(worker, episode, e.t)
+
+    def _finish(self, e: ev.Finish) -> None:
+        t, number = e.t, e.episode
+        self.counts["finished"] += 1
+        self.counts["queued"] += 1
+        self.last_finished = number
+        self._move(self.workers[e.worker], WAITING, None, t)
+        episode = self.episodes[number]
+        episode.finished = t
+        episode.finished_version = self.version
+        if episode.has_sandbox:
+            self._hold_sandbox(episode, t, holds=False)
+        self.depth += 1
+        self._on_depth(1, t)
+        self._on_end(episode, FINISHED, "", t)
+        if self._group_size > 1:
+            group = self.groups[episode.start.group]
+            group.finishes.append(t)
+            if len(group.finishes) == self._group_size:
+                self.counts["groups_completed"] += 1
+                self._on_group(group, t)
+
+    def _handover(self, e: ev.HandOver) -> None:
+        self._change_depth(1, e.t)
+        self._relieve(self.holders.pop(e.episode), e.t)
+
+    def _relieve(self, worker: WorkerRecord, t: float) -> None:
+        """A worker holds its finished episode no longer; one that is down or has left stays so."""
+        worker.held = None
+        if worker.state == BLOCKED:
+            self._move(worker, WAITING, None, t)
+
+    def _pause(self, e: ev.Pause) -> None:
+        self.counts["paused"] += 1
+        self._move(self.workers[e.worker], WAITING, None, e.t)
+        episode = self.episodes[e.episode]
+        self._on_end(episode, PAUSED, e.cause, e.t)
+        if e.cause == "defer":
+            episode.attempt_segments = len(episode.segments)
+            self._hold_sandbox(episode, e.t, holds=False)
+            episode.begun = False
+
+    def _abort(self, e: ev.Abort) -> None:
+        if e.worker is None:
+            self.counts["paused"] -= 1
+        else:
+            self._move(self.workers[e.worker], WAITING, None, e.t)
+        self._lose(e.episode, ABORTED, e.cause, e.t)
+
+    def _fail(self, e: ev.Fail) -> None:
+        self._move(self.workers[e.worker], WAITING, None, e.t)
+        if e.cause != "crash":
+            self.counts[f"attempt_{e.cause}"] += 1
+        self._lose(e.episode, FAILED, e.cause, e.t)
+
+    def _lose(self, number: int, how: str, cause: str, t: float) -> None:
+        episode = self._take_out(number)
+        self._hold_sandbox(episode, t, holds=False)
+        self.counts[how] += 1
+        self._on_end(episode, how, cause, t)
+        if self._group_size > 1 and cause != "surplus":
+            self._lose_member(episode.start.group, whole=cause in GROUP_CAUSES)
+
+    def _lose_member(self, number: int, *, whole: bool) -> None:
+        """A group lost a member; it is lost `whole` if that was the reason, or if too few are left."""
+        group = self.groups[number]
+        group.lost_members += 1
+        whole = whole or group.lost_members > self.scenario.rollout.group_redundancy
+        if whole and not group.lost:
+            group.lost = True
+            self.counts["groups_lost"] += 1
+
+    def _drop(self, e: ev.Drop) -> None:
+        for number in e.episodes:
+            episode = self._take_out(number)
+            self.counts["dropped"] += 1
+            self.counts["queued"] -= 1
+            self._on_end(episode, DROPPED, e.cause, e.t)
+            if e.cause == "group" and self._group_size > 1:
+                self._lose_member(episode.start.group, whole=True)
+            if (holder := self.holders.pop(number, None)) is None:
+                self._change_depth(-1, e.t)
+            else:
+                self._relieve(holder, e.t)
+
+    def _take_out(self, number: int) -> EpisodeRecord:
+        episode = self.episodes[number]
+        del self.episodes[number]
+        return episode
+
+    # -- the trainer --------------------------------------------------------------------------------
+
+    def _set_trainer(self, t: float, state: str | None = None, *, stalled: bool | None = None) -> None:
+        before = self.trainer_account
+        if state is not None:
+            self.trainer_state = state
+        if stalled is not None:
+            self.stalled = stalled
+        if self.trainer_account != before:
+            self._on_trainer(before, t)
+
+    def _update(self, e: ev.Update) -> None:
+        self.computed = None
+        self._set_trainer(e.t, UPDATING)
+        self.counts["trained"] += len(e.episodes)
+        self.counts["queued"] -= len(e.episodes)
+        self._train(e)
+
+    def _train(self, update: ev.Update) -> None:
+        batch = [self._take_out(number) for number in update.episodes]
+        self._change_depth(-len(batch), update.t)
+        self._on_batch(update, batch)
+
+    def _updated(self, e: ev.Updated) -> None:
+        self.next_update = e.update + 1
+        self.computed = e
+        if not e.pushes:
+            self._count_update(e.t)
+        self._set_trainer(e.t, WAITING)
+
+    def _count_update(self, t: float) -> None:
+        self.updates += 1
+        if self.first_update_at is None:
+            self.first_update_at = t
+
+    def _learn(self, e: ev.Learn) -> None:
+        self._on_learn(e)
+        self.lesson = e
+
+    def _push(self, e: ev.Push) -> None:
+        self._set_trainer(e.t, PUSHING)
+        if e.freezes:
+            self._set_frozen(e.t, frozen=True)
+
+    def _publish(self, e: ev.Publish) -> None:
+        self.version = e.version
+        self.publications += 1
+        if self.computed is not None and self.computed.pushes:
+            self._count_update(e.t)
+        self.computed = None
+        self._set_trainer(e.t, WAITING)
+        if self.frozen:
+            self._set_frozen(e.t, frozen=False)
+        self._on_publish(e)
+
+    def _refresh(self, e: ev.Refresh) -> None:
+        for number in e.workers:
+            worker = self.workers[number]
+            if worker.episode is None:
+                continue
+            episode = self.episodes[worker.episode]
+            was_open = episode.opened is not None
+            episode.close_segment(e.t)
+            episode.version = self.version
+            if was_open:
+                episode.opened = e.t
+
+    def _stall(self, e: ev.Stall) -> None:
+        self._set_trainer(e.t, stalled=True)
+
+    def _unstall(self, e: ev.Unstall) -> None:
+        self._set_trainer(e.t, stalled=False)
+
+    # -- who comes and goes -------------------------------------------------------------------------
+
+    def _down(self, e: ev.Down) -> None:
+        self._enter(e.worker, DOWN, e.t)
+
+    def _up(self, e: ev.Up) -> None:
+        worker = self.workers.get(e.worker)
+        if worker is None:
+            worker = self.workers[e.worker] = WorkerRecord(e.worker, ABSENT, account=ABSENT)
+            self.ever_in_service = max(self.ever_in_service, e.worker + 1)
+        if worker.held is None:
+            self._move(worker, WAITING, None, e.t)
+        else:
+            self._move(worker, BLOCKED, None, e.t, QUEUE)
+
+    def _leave(self, e: ev.Leave) -> None:
+        worker = self.workers.pop(e.worker)
+        before = worker.account
+        worker.state = worker.account = ABSENT
+        self._on_worker(worker, before, e.t)
+
+    def _inject(self, e: ev.Inject) -> None:
+        self.interventions.append(e.entry)
+        self._on_inject(e)
+
+
+HANDLERS: Final[dict[type[ev.Event], Callable[[LaneState, Any], None]]] = {
+    kind: getattr(LaneState, f"_{name}") for kind, name in ev.NAMES.items()
+}
+"""What each event does: the method of its name."""
