@@ -15,10 +15,10 @@ from ruamel.yaml import YAML
 
 import emulator
 from emulator.advice import Advice, advise_on
-from emulator.advice.candidates import mapping, strategies, vary, worker_counts
+from emulator.advice.candidates import strategies, vary, worker_counts
 from emulator.advice.choosing import ranked, yaml_of
 from emulator.advice.limits import make_limits
-from emulator.advice.options import LIKE, Option, difference, options_of
+from emulator.advice.options import Option, difference, options_of
 from emulator.advice.report import AdviceSummary
 from emulator.cli import main
 from emulator.errors import ScenarioError, SweepBrokenError
@@ -334,25 +334,26 @@ def test_no_candidate_exceeds_the_budget(budget: int, batch: int, own: int) -> N
 
 def test_the_strategies_are_those_of_the_field_each_once_with_bounds_at_the_limit() -> None:
     scenario = small()
-    labels = [mapping(strategy) for strategy in strategies(scenario, [3.0, 2.0])]
+    labels = [strategy.options() for strategy in strategies(scenario, [3.0, 2.0])]
     assert len(labels) == 1 + 6 + 1 + 1 + 5 + 4 + 4
     assert all(labels.count(label) == 1 for label in labels)
     assert {"kind": "asynchronous", "max_staleness": 3, "enforce": "cancel"} in labels
     assert {"kind": "asynchronous", "max_staleness": 0.5} in labels
     kinds = {option.family for option in options_of(Sweep(make_grid(scenario, {"strategy": labels}, 1), []))}
-    assert kinds == set(LIKE)
+    rounds = {f"synchronous {unfinished}" for unfinished in ("wait", "abort", "resume", "defer")}
+    assert kinds == rounds | {"one_step_off", "no cap", "gate", "drop", "cancel"}
     # No scenario takes a bound this high: the limit remains, the three candidates at it do not.
     assert len(strategies(scenario, [2e6])) == 22 - 3
 
 
 def test_what_belongs_to_the_engine_is_kept_and_the_scenario_itself_is_tried() -> None:
     own = {"kind": "asynchronous", "max_staleness": 7, "weights": "in_flight", "refresh_overhead": 2}
-    tried = [mapping(strategy) for strategy in strategies(small(strategy=own))]
+    tried = [strategy.options() for strategy in strategies(small(strategy=own))]
     assert tried[-1] == own
     asynchronous = [given for given in tried if given["kind"] == "asynchronous"]
     assert all(given["refresh_overhead"] == 2 for given in asynchronous)
     own = {"kind": "synchronous", "oversample": 2, "unfinished": "resume", "resume_overhead": 3}
-    tried = [mapping(strategy) for strategy in strategies(small(strategy=own))]
+    tried = [strategy.options() for strategy in strategies(small(strategy=own))]
     assert [given["oversample"] for given in tried if "resume_overhead" in given] == [1.25, 1.5, 2]
 
 

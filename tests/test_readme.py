@@ -6,7 +6,7 @@ import pytest
 
 from emulator.cli import main
 from emulator.scenario import loading
-from emulator.scenario.strategies import Asynchronous, OneStepOff, Synchronous
+from emulator.strategies import STRATEGIES, strategy_of
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -56,7 +56,7 @@ def _options(kind: str) -> dict[str, str]:
     return {row[1]: row[2] for row in rows[first:last] if row[1] != "none"}
 
 
-@pytest.mark.parametrize("model", [Synchronous, OneStepOff, Asynchronous])
+@pytest.mark.parametrize("model", STRATEGIES)
 def test_the_table_of_strategies_has_every_option_with_its_default(model: Any) -> None:
     fields = {name: field.default for name, field in model.model_fields.items() if name != "kind"}
     told = {
@@ -65,3 +65,17 @@ def test_the_table_of_strategies_has_every_option_with_its_default(model: Any) -
     }
     (kind,) = get_args(model.model_fields["kind"].annotation)
     assert _options(kind) == told
+
+
+def test_every_system_that_a_strategy_names_is_in_the_table_of_systems() -> None:
+    table = README[README.index("## Find your system") :]
+    table = table[: table.index("\n## ", 1)]
+    named = {
+        system.split()[0]
+        for kind in STRATEGIES
+        for options in kind.tried(None, [])
+        if (strategy := strategy_of(options)) is not None
+        for system in strategy.systems.split(", ")
+    }
+    assert "RollPacker" in named
+    assert all(system in table for system in named), named

@@ -16,7 +16,6 @@ from emulator.summary import (
     number,
     seconds_text,
     share,
-    strategy_text,
     verdict,
 )
 from emulator.theory import limits
@@ -265,18 +264,6 @@ def test_figures_are_formatted_for_people() -> None:
         "100",
         "11,375",
     ]
-
-
-def test_a_strategy_is_told_with_the_options_that_matter() -> None:
-    told = [
-        ({"kind": "one_step_off"}, "one step off"),
-        ({"kind": "synchronous"}, "synchronous"),
-        ({"kind": "synchronous", "oversample": 1.25, "unfinished": "abort"}, "synchronous, 1.25 abort"),
-        ({"kind": "asynchronous", "max_staleness": 4, "enforce": "drop"}, "asynchronous, drop 4"),
-        ({"kind": "asynchronous", "weights": "in_flight"}, "asynchronous, in-flight weights"),
-    ]
-    for strategy, text in told:
-        assert strategy_text(run_of(strategy, duration=1.0).scenario) == text
 
 
 def test_only_a_deadlock_is_called_one() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulator.advice.candidates import mapping, vary
+from emulator.advice.candidates import vary
 from emulator.advice.choosing import Choice, choice, different, meets, nearest, ranked
 from emulator.advice.limits import Limit, make_limits
 from emulator.advice.options import FIGURES, Option, options_of
@@ -105,7 +105,7 @@ class Advice:
         return {
             "name": option.name,
             "workers": option.workers,
-            "strategy": mapping(option.strategy),
+            "strategy": option.strategy.options(),
             "runs": option.runs,
             "failed": option.failed,
             "error": option.error,

@@ -5,10 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from emulator.advice.candidates import family, mapping
-from emulator.plots.words import strategy_label
 from emulator.scenario import Scenario
-from emulator.scenario.strategies import Strategy
+from emulator.strategies import Strategy
 from emulator.sweeps import Sweep
 from emulator.sweeps.intervals import Interval, interval
 
@@ -21,19 +19,6 @@ BUSY = "workers.utilisation"
 GOODPUT = "workers.goodput"
 FIGURES = (UPDATES, STALENESS, P95, OLDEST, BIAS, BUSY, GOODPUT)
 """The figures that advice is made of."""
-
-LIKE = {
-    "synchronous wait": "verl, OpenRLHF, TRL GRPO",
-    "synchronous abort": "slime --over-sampling-batch-size",
-    "synchronous resume": "Kimi k1.5 partial rollouts, slime --partial-rollout",
-    "synchronous defer": "RollPacker tail batching",
-    "one_step_off": "Cleanba, StreamRL, verl one_step_off",
-    "no cap": "IMPALA, RLlib APPO",
-    "gate": "AReaL max_head_offpolicyness, SkyRL max_staleness_steps",
-    "drop": "TRL AsyncGRPO max_staleness",
-    "cancel": "prime-rl max_off_policy_steps",
-}
-"""The systems that wait in the way of each family, with their knobs."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +42,17 @@ class Option:
     @property
     def family(self) -> str:
         """How it waits, whatever its numbers."""
-        return family(self.strategy)
+        return self.strategy.family
 
     @property
     def like(self) -> str:
         """The systems that wait like it, with their knobs."""
-        return LIKE[self.family]
+        return self.strategy.systems
 
     @property
     def strategy_name(self) -> str:
         """The strategy in few words: ``asynchronous, gate 2``."""
-        given = mapping(self.strategy)
-        label = strategy_label(" ".join([given.pop("kind"), *(f"{k}={v}" for k, v in given.items())]))
-        return label.replace("asynchronous", "asynchronous, no cap") if self.family == "no cap" else label
+        return self.strategy.among_others
 
     @property
     def name(self) -> str:
@@ -101,7 +84,7 @@ class Option:
         if self.workers != scenario.rollout.workers:
             changed["rollout"] = {"workers": self.workers}
         if self.strategy != scenario.strategy:
-            changed["strategy"] = mapping(self.strategy)
+            changed["strategy"] = self.strategy.options()
         return changed
 
 

@@ -156,7 +156,7 @@ def price(lane: ShownLane) -> list[tuple[str, Role]]:
         over = staleness["max"] > limit
         words.append((f"max {staleness['max']} (limit {limit:g})", Role.WARNING if over else Role.TEXT))
     else:
-        unlimited = " (no limit)" if lane.scenario.strategy.kind == "asynchronous" else ""
+        unlimited = " (no limit)" if lane.scenario.strategy.may_limit else ""
         words.append((f"max {staleness['max']}{unlimited}", Role.TEXT))
     return [*words, *lost_work(lane)]
 

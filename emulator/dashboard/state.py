@@ -44,8 +44,7 @@ class ShownLane:
     @property
     def limit(self) -> float | None:
         """The most versions of lag that the strategy allows; None if it sets no limit."""
-        value = getattr(self.scenario.strategy, "max_staleness", None)
-        return None if value is None else float(value)
+        return self.scenario.strategy.limit
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from emulator.exports.tracks import Tracks
 from emulator.figures import GENERATING
 from emulator.recording import RecordedLane, Recording
 from emulator.recording.outcome import outcomes
-from emulator.summary import decimal, number, seconds_text, share, strategy_text, verdict
+from emulator.summary import decimal, number, seconds_text, share, verdict
 from emulator.summary.interventions import injection
 from emulator.version import __version__
 
@@ -49,7 +49,7 @@ def write(recording: Recording, settings: Settings, file: TextIO) -> None:
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
     )
-    kind = "race: same seed, same episodes" if recording.is_race else strategy_text(scenario)
+    kind = "race: same seed, same episodes" if recording.is_race else scenario.strategy.label
     facts = f"{kind} · {scenario.rollout.workers} workers · seed {recording.seed} · {clock(recording.t_end)}"
     file.write(f"<header>\n<h1>{title}</h1>\n<p>{escape(facts)}</p>\n")
     if scenario.description:
@@ -115,7 +115,7 @@ def _lanes(recording: Recording, results: Sequence[dict[str, Any]]) -> Iterator[
     t_end = recording.t_end
     straggler = recorded_scale(recording).straggler
     drawn = [_Drawn(lane, t_end, straggler) for lane in recording.lanes]
-    limits = [_limit(lane) for lane in recording.lanes]
+    limits = [lane.scenario.strategy.limit for lane in recording.lanes]
     queue = plots.ceiling(max([1.0, *(v for one in drawn for v in one.queue if v)]))
     stale = plots.ceiling(
         max([1.0, *(v for one in drawn for v in one.staleness if v), *(limit or 0.0 for limit in limits)])
@@ -123,7 +123,7 @@ def _lanes(recording: Recording, results: Sequence[dict[str, Any]]) -> Iterator[
     for lane, result, one, limit in zip(recording.lanes, results, drawn, limits, strict=True):
         yield '<section class="lane">\n'
         if lane.name is not None:
-            yield f"<h2>{escape(lane.name)} <small>{escape(strategy_text(lane.scenario))}</small></h2>\n"
+            yield f"<h2>{escape(lane.name)} <small>{escape(lane.scenario.strategy.label)}</small></h2>\n"
         if lane.error is not None:
             yield f'<p class="alert">{escape(lane.error)}</p>\n'
         yield _figures(result)
@@ -151,11 +151,6 @@ def _lanes(recording: Recording, results: Sequence[dict[str, Any]]) -> Iterator[
         yield "</div>\n"
         yield _injections(one.marks)
         yield "</section>\n"
-
-
-def _limit(lane: RecordedLane) -> float | None:
-    value = getattr(lane.scenario.strategy, "max_staleness", None)
-    return None if value is None else float(value)
 
 
 def _plot(title: str, value: str, drawing: str) -> str:

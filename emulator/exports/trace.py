@@ -16,7 +16,6 @@ from emulator.exports.settings import Settings
 from emulator.exports.tracks import TRAINER, Batch, Stretch, Tracks
 from emulator.figures import GENERATING
 from emulator.recording import RecordedLane, Recording
-from emulator.summary import strategy_text
 from emulator.summary.interventions import injection
 
 _THREADS = 1_000_000  # numbers kept for the threads of a process, since viewers want them to differ
@@ -70,7 +69,7 @@ class _Process:
 
     def _names(self) -> Iterator[_Event]:
         lane = self._lane
-        name = f"{lane.name or lane.scenario.name} ({strategy_text(lane.scenario)})"
+        name = f"{lane.name or lane.scenario.name} ({lane.scenario.strategy.label})"
         yield {"ph": "M", "name": "process_name", "pid": self._pid, "args": {"name": name}}
         yield {"ph": "M", "name": "process_sort_index", "pid": self._pid, "args": {"sort_index": self._pid}}
         for who in range(TRAINER, self._tracks.workers):

@@ -18,7 +18,6 @@ from emulator.plots.charts import (
 from emulator.plots.plan import Line, Plan, plans
 from emulator.plots.table import Table
 from emulator.plots.words import failures_text, scenario_text, seeds_text, subject, value_label
-from emulator.summary import strategy_text
 from emulator.sweeps.intervals import FEWEST
 from emulator.sweeps.table import Sweep
 
@@ -171,7 +170,7 @@ def _lines(
 def _caption(table: Table, plan: Plan, *words: str) -> tuple[str, ...]:
     fixed = scenario_text(table.scenario, table.paths)
     if "strategy" not in {path.partition(".")[0] for path in table.paths}:
-        fixed += f" · {strategy_text(table.scenario)}"
+        fixed += f" · {table.scenario.strategy.label}"
     notes = (fixed, *words, *plan.notes, failures_text(table.failed), table.interrupted)
     return tuple(filter(None, notes))
 

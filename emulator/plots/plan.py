@@ -12,7 +12,7 @@ from itertools import product
 from math import prod
 
 from emulator.plots.charts import Across, Style
-from emulator.plots.words import Value, axis_label, value_label, value_text
+from emulator.plots.words import Value, axis_label, strategy_of_text, value_label, value_text
 
 MOST_LINES = 8
 """The most lines in a chart, and the number of colours and markers there are."""
@@ -22,19 +22,6 @@ MOST_GROUPS = 8
 
 Point = tuple[Value, ...]
 """A point of the grid: a value for each swept axis, in order."""
-
-# The same strategy has the same colour in every chart of every sweep, as far as the others leave it free.
-_FAMILIES = (
-    ("gate", 2),
-    ("drop", 3),
-    ("cancel", 4),
-    ("abort", 6),
-    ("defer", 7),
-    ("resume", 5),
-    ("one_step_off", 5),
-    ("asynchronous", 0),
-    ("synchronous", 1),
-)
 
 
 @dataclass(frozen=True)
@@ -193,10 +180,11 @@ def _colors(axis: Swept) -> dict[Value, int]:
     free = list(range(MOST_LINES))
     colors: dict[Value, int] = {}
     for value in axis.values if axis.path == "strategy" else ():
-        family = next((color for word, color in _FAMILIES if word in str(value)), None)
-        if family in free:
-            free.remove(family)
-            colors[value] = family
+        # The same strategy has the same colour in every chart, as far as the others leave it free.
+        strategy = strategy_of_text(str(value))
+        if strategy is not None and strategy.color in free:
+            free.remove(strategy.color)
+            colors[value] = strategy.color
     for n, value in enumerate(axis.values):
         if value not in colors:
             colors[value] = free.pop(0) if free else n % MOST_LINES

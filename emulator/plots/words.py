@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 from emulator.dashboard.text import span
 from emulator.scenario import Scenario
+from emulator.strategies import Strategy, strategy_of
 
 Value = float | int | str | bool | None
 """A value of a swept axis as a row of the table has it."""
@@ -59,23 +60,24 @@ def value_label(path: str, value: Value) -> str:
     return f"{short} {value_text(value)}"
 
 
-def strategy_label(text: str) -> str:
-    """A strategy in few words, as the summary of a run says it.
-
-    `text` is a kind followed by options, such as ``asynchronous max_staleness=2 enforce=gate``.
-    """
+def strategy_of_text(text: str) -> Strategy | None:
+    """The strategy that a row names by its kind and options, such as ``asynchronous max_staleness=2``."""
     kind, *rest = text.split()
     options = dict(option.partition("=")[::2] for option in rest)
-    words = [kind.replace("_", " ")]
-    if "unfinished" in options:
-        words.append(f"{options.pop('oversample', '')} {options.pop('unfinished')}".strip())
-    if "max_staleness" in options:
-        words.append(f"{options.pop('enforce', 'gate')} {options.pop('max_staleness')}")
-    if options.get("weights") == "in_flight":
-        words.append("in-flight weights")
-        del options["weights"]
-    words += [f"{name.replace('_', ' ')} {value}" for name, value in options.items()]
-    return ", ".join(words)
+    return strategy_of({"kind": kind, **{key: _number_or_text(value) for key, value in options.items()}})
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def strategy_label(text: str) -> str:
+    """A strategy in few words, every option among them; of what is none, what it says."""
+    strategy = strategy_of_text(text)
+    return text.replace("_", " ") if strategy is None else strategy.full_label
 
 
 def subject(labels: Sequence[str], noun: str) -> str:

@@ -10,10 +10,10 @@ from pydantic.fields import FieldInfo
 
 from emulator.errors import Problem
 from emulator.scenario.models import Lane, Scenario
-from emulator.scenario.rules import Path, Violation
 from emulator.scenario.tree import Node, Place
 from emulator.values.distributions import Distribution
 from emulator.values.scalars import Check, Seconds, Text
+from emulator.values.violation import Path, Violation
 
 _SHARED = ("seed", "duration", "speed", "lanes")
 

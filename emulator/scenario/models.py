@@ -14,8 +14,8 @@ from pydantic_core import PydanticCustomError
 
 from emulator.scenario import rules
 from emulator.scenario.learner import Learner
-from emulator.scenario.strategies import Strategy
 from emulator.scenario.timeline import Event
+from emulator.strategies import AnyStrategy, Setting
 from emulator.values.distributions import Constant, Distribution, Trace
 from emulator.values.scalars import MAX_WORKERS, Number, Part, Seconds, Speed, Text, Whole, misfit
 from emulator.values.traces import Source, read_trace
@@ -96,7 +96,7 @@ class Lane(Part):
     """Changes to the workers."""
     trainer: Trainer | None = None
     """Changes to the trainer."""
-    strategy: Strategy | None = None
+    strategy: AnyStrategy | None = None
     """Another strategy, or other options of the same."""
     environment: Environment | None = None
     """Changes to the environment."""
@@ -146,7 +146,7 @@ class Scenario(Part):
     """The workers, their episodes and their queue."""
     trainer: Trainer
     """The trainer, its batches and its publications."""
-    strategy: Strategy
+    strategy: AnyStrategy
     """How workers and trainer wait for each other."""
     environment: Environment | None = None
     """The sandboxes episodes run in, and how they fail; absent means neither waits nor failures."""
@@ -163,6 +163,20 @@ class Scenario(Part):
     def lane(self) -> str | None:
         """The name of the lane this scenario was made from, if it was."""
         return self._lane
+
+    @property
+    def setting(self) -> Setting:
+        """What its strategy weighs its options against."""
+        rollout, trainer = self.rollout, self.trainer
+        return Setting(
+            batch_size=trainer.batch_size,
+            group_size=rollout.group_size,
+            group_redundancy=rollout.group_redundancy,
+            publish_every=trainer.publish_every,
+            push_seconds=trainer.weight_sync_seconds,
+            workers=rollout.workers,
+            queue_capacity=rollout.queue_capacity,
+        )
 
     def lane_scenarios(self) -> tuple["Scenario", ...]:
         """Return each lane as a scenario of its own, in order: without lanes, ``lane`` telling its name."""

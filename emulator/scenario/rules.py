@@ -1,41 +1,21 @@
 """Rules between several keys of a scenario, among them every deadlock that arithmetic shows beforehand."""
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from emulator.scenario.strategies import Asynchronous, Synchronous
 from emulator.scenario.timeline import AddWorkers, Event
 from emulator.values.distributions import Constant, Distribution, Mixture, Trace, Uniform
 from emulator.values.scalars import LEAST_FACTOR, MAX_WORKERS, plain
+from emulator.values.violation import Path, Violation
 
 if TYPE_CHECKING:
     from emulator.scenario.models import Scenario
-
-MAX_ROUND = 10_000_000
-"""The most episodes that a round may issue."""
 
 MAX_DECISIONS = 10_000_000
 """The most decisions that a learner may get in a batch; they take about 100 bytes each."""
 
 MAX_CHOICES = 65_536
 """The most contexts times actions of a learner; each version in use has tables of them, 2 MB at most."""
-
-Path = tuple[str | int, ...]
-
-
-@dataclass(frozen=True)
-class Violation:
-    """A broken rule: the key at fault, what it holds, what is allowed, and the other keys the rule weighs."""
-
-    path: Path
-    found: str
-    allowed: str
-    others: tuple[Path, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{'.'.join(map(str, self.path))}: found {self.found}; allowed: {self.allowed}"
 
 
 def violations(scenario: "Scenario") -> list[Violation]:
@@ -63,10 +43,7 @@ def _own_violations(scenario: "Scenario") -> Iterator[Violation]:
     yield from _groups(scenario)
     yield from _queue(scenario)
     yield from _speed(scenario)
-    if isinstance(scenario.strategy, Synchronous):
-        yield from _synchronous(scenario, scenario.strategy)
-    if isinstance(scenario.strategy, Asynchronous):
-        yield from _asynchronous(scenario, scenario.strategy)
+    yield from scenario.strategy.violations(scenario.setting)
     yield from _environment(scenario)
     yield from _learner(scenario)
     yield from _timeline(scenario)
@@ -116,32 +93,6 @@ def _slowest(speed: Distribution) -> float:
         case Mixture():
             return min(_slowest(part.distribution) for part in speed.components)
     return 1.0
-
-
-def _synchronous(scenario: "Scenario", strategy: Synchronous) -> Iterator[Violation]:
-    oversample, unfinished = ("strategy", "oversample"), ("strategy", "unfinished")
-    if strategy.unfinished == "wait" and strategy.oversample > 1:
-        allowed = "1 with unfinished: wait, or unfinished: abort, resume or defer for what exceeds the batch"
-        yield Violation(oversample, plain(float(strategy.oversample)), allowed, (unfinished,))
-    if strategy.resume_overhead and strategy.unfinished != "resume":
-        allowed = f"0 with unfinished: {strategy.unfinished}; it belongs to unfinished: resume"
-        yield Violation(
-            ("strategy", "resume_overhead"), plain(strategy.resume_overhead), allowed, (unfinished,)
-        )
-    issued = math.ceil(strategy.oversample * scenario.trainer.batch_size)
-    if issued > MAX_ROUND:
-        allowed = f"at most {MAX_ROUND} episodes in a round; with trainer.batch_size they are {issued}"
-        yield Violation(oversample, plain(float(strategy.oversample)), allowed, (BATCH,))
-
-
-def _asynchronous(scenario: "Scenario", strategy: Asynchronous) -> Iterator[Violation]:
-    if strategy.max_staleness is None and strategy.enforce != "gate":
-        allowed = "a max_staleness beside it: there is no bound to enforce"
-        yield Violation(("strategy", "enforce"), strategy.enforce, allowed, (("strategy", "max_staleness"),))
-    if strategy.refresh_overhead and strategy.weights != "in_flight":
-        allowed = "0 with weights: next_episode; it belongs to weights: in_flight"
-        found = plain(strategy.refresh_overhead)
-        yield Violation(("strategy", "refresh_overhead"), found, allowed, (("strategy", "weights"),))
 
 
 def _learner(scenario: "Scenario") -> Iterator[Violation]:

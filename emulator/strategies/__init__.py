@@ -1,36 +1,30 @@
-"""One file a strategy; `build` makes the one that a scenario asks for."""
+"""How workers and trainer wait for each other: one file a strategy, with all that is particular to it."""
 
-from emulator.scenario import Scenario
-from emulator.scenario import strategies as options
-from emulator.strategies.asynchronous import Asynchronous, Enforce
-from emulator.strategies.base import Strategy, Unfinished
+from collections.abc import Mapping
+from typing import Annotated, Any, get_args
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from emulator.strategies.asynchronous import Asynchronous
+from emulator.strategies.contract import Setting, Strategy
 from emulator.strategies.one_step_off import OneStepOff
-from emulator.strategies.synchronous import synchronous
+from emulator.strategies.synchronous import Synchronous
+
+AnyStrategy = Annotated[Synchronous | OneStepOff | Asynchronous, Field(discriminator="kind")]
+"""What a scenario may choose between."""
+
+STRATEGIES: tuple[type[Strategy], ...] = get_args(get_args(AnyStrategy)[0])
+"""The same as types, simplest first."""
+
+_ADAPTER: TypeAdapter[AnyStrategy] = TypeAdapter(AnyStrategy)
 
 
-def build(scenario: Scenario) -> Strategy:
-    """The strategy of a scenario, with its options in the terms of its decisions."""
-    batch = scenario.trainer.batch_size
-    group = scenario.rollout.group_size
-    match scenario.strategy:
-        case options.Synchronous() as chosen:
-            return synchronous(
-                batch_size=batch,
-                group_size=group,
-                oversample=chosen.oversample,
-                unfinished=Unfinished(chosen.unfinished),
-                resume_overhead=chosen.resume_overhead,
-            )
-        case options.OneStepOff():
-            return OneStepOff(batch_groups=batch // group, round_groups=batch // group)
-        case options.Asynchronous() as chosen:
-            return Asynchronous(
-                batch_groups=batch // group,
-                publication_episodes=batch * scenario.trainer.publish_every,
-                group_size=group,
-                max_staleness=chosen.max_staleness,
-                enforce=Enforce(chosen.enforce),
-                refreshes_in_flight=chosen.weights == "in_flight",
-                refresh_overhead=chosen.refresh_overhead,
-                freezes_for_push=chosen.weight_sync == "pause",
-            )
+def strategy_of(options: Mapping[str, Any]) -> AnyStrategy | None:
+    """The strategy of options as a file gives them; None if they are not allowed."""
+    try:
+        return _ADAPTER.validate_python(dict(options))
+    except ValidationError:
+        return None
+
+
+__all__ = ["STRATEGIES", "AnyStrategy", "Setting", "Strategy", "strategy_of"]

@@ -5,14 +5,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from emulator.strategies.base import Accounts, Admission, PausedEpisode, Strategy, Unfinished
+from emulator.strategies.decisions import Accounts, Admission, Decisions, PausedEpisode, Unfinished
 
 
 @dataclass
-class Rounds(Strategy):
+class RoundDecisions(Decisions):
     """A round issues `round_groups` groups and closes with the completion of as many as a batch takes."""
 
     round_groups: int = 0
+    resume_overhead: float = 0.0
     open: bool = field(default=False, init=False)
     _to_begin: int = field(default=0, init=False)
     _to_resume: deque[int] = field(default_factory=deque, init=False)

@@ -16,7 +16,6 @@ from emulator.summary.texts import (
     seconds_text,
     share,
     speed_text,
-    strategy_text,
     tenths,
 )
 
@@ -30,7 +29,6 @@ __all__ = [
     "seconds_text",
     "share",
     "speed_text",
-    "strategy_text",
     "tenths",
     "verdict",
 ]

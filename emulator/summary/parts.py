@@ -7,8 +7,6 @@ from rich.text import Text
 
 from emulator.clock import ClockStatistics
 from emulator.runner import Run
-from emulator.scenario import Scenario
-from emulator.scenario.strategies import Asynchronous
 from emulator.summary.texts import clock_time, percent, speed_text
 
 BUSY = "#4a9fd0"
@@ -81,20 +79,6 @@ def footer(clock: ClockStatistics) -> Text:
     if clock.worst_lag_ms is not None:
         words.append(f"worst lag {clock.worst_lag_ms:.1f} ms")
     return Text(", ".join(words), style=DIM)
-
-
-def limit_of(scenario: Scenario) -> float | None:
-    """The most versions of lag that a strategy allows; None if it sets no limit."""
-    strategy = scenario.strategy
-    if isinstance(strategy, Asynchronous) and strategy.max_staleness is not None:
-        return float(strategy.max_staleness)
-    return None
-
-
-def limit_text(scenario: Scenario) -> str:
-    """The same as a text; empty if there is none."""
-    limit = limit_of(scenario)
-    return "" if limit is None else f"{limit:g}"
 
 
 def _service(result: dict[str, Any]) -> float:

@@ -20,12 +20,10 @@ from emulator.summary.parts import (
     end,
     footer,
     heading,
-    limit_of,
-    limit_text,
     stopped,
     wasted_share,
 )
-from emulator.summary.texts import decimal, minutes_text, number, plural_s, seconds_text, share, strategy_text
+from emulator.summary.texts import decimal, minutes_text, number, plural_s, seconds_text, share
 from emulator.text import width as width_of
 
 _COLUMN_BAR = 12
@@ -91,7 +89,7 @@ class RaceSummary:
             table.add_column(
                 Text(run.name or "", style="bold"), justify="right", overflow="fold", max_width=26
             )
-        strategies = (strategy_text(run.scenario).replace(", ", "\n") for run in self.runs)
+        strategies = (run.scenario.strategy.label.replace(", ", "\n") for run in self.runs)
         table.add_row("", *(Text(strategy, style=DIM) for strategy in strategies))
         table.add_row()
         results = [run.result for run in self.runs]
@@ -130,8 +128,9 @@ class RaceSummary:
         if any(r["versions"]["span_max"] for r in results):
             newest = [decimal(r["versions"]["newest_mean"]) for r in results]
             yield Text("  of the newest version", style=DIM), newest
-        if any(limit_of(run.scenario) is not None for run in self.runs):
-            yield Text("  limit", style=DIM), [limit_text(run.scenario) for run in self.runs]
+        limits = [run.scenario.strategy.limit for run in self.runs]
+        if any(limit is not None for limit in limits):
+            yield Text("  limit", style=DIM), ["" if limit is None else f"{limit:g}" for limit in limits]
         bias = [decimal(r["episode_seconds"]["length_bias"]) for r in results]
         yield Text("length bias", style="bold"), bias
         queues = [f"{number(r['queue']['mean'])}, {number(r['queue']['max'])}" for r in results]

@@ -24,11 +24,10 @@ from emulator.summary.parts import (
     dropped_share,
     footer,
     heading,
-    limit_of,
     stopped,
     wasted_share,
 )
-from emulator.summary.texts import decimal, minutes_text, number, plural_s, seconds_text, share, strategy_text
+from emulator.summary.texts import decimal, minutes_text, number, plural_s, seconds_text, share
 from emulator.text import cut
 
 _HISTOGRAM_ROWS = 8
@@ -47,7 +46,7 @@ class RunSummary:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it."""
         run, result = self.run, self.run.result
-        yield heading(run, run.scenario.name, strategy_text(run.scenario))
+        yield heading(run, run.scenario.name, run.scenario.strategy.label)
         yield stopped(run) or Text()
         table = Table.grid(padding=(0, 2))
         table.add_column(no_wrap=True)
@@ -65,7 +64,7 @@ class RunSummary:
         yield table
         yield from _histogram(
             result["staleness"],
-            limit_of(run.scenario),
+            run.scenario.strategy.limit,
             width=options.max_width,
             ascii_only=options.ascii_only,
         )

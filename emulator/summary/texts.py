@@ -1,22 +1,5 @@
 """Figures as texts."""
 
-from emulator.scenario import Scenario
-from emulator.scenario.strategies import Asynchronous, Synchronous
-
-
-def strategy_text(scenario: Scenario) -> str:
-    """A strategy with the options that matter, such as ``asynchronous, gate 1``."""
-    strategy = scenario.strategy
-    words = [strategy.kind.replace("_", " ")]
-    if isinstance(strategy, Synchronous) and strategy.unfinished != "wait":
-        words.append(f"{strategy.oversample} {strategy.unfinished}")
-    if isinstance(strategy, Asynchronous):
-        if strategy.max_staleness is not None:
-            words.append(f"{strategy.enforce} {strategy.max_staleness}")
-        if strategy.weights == "in_flight":
-            words.append("in-flight weights")
-    return ", ".join(words)
-
 
 def clock_time(seconds: float) -> str:
     """Emulated time as ``hh:mm:ss``, rounded down to the second."""

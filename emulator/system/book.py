@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from emulator import events as ev
 from emulator.journal import ROW, TWO_ROWS
-from emulator.strategies.base import Accounts, Admission, PausedEpisode, Unfinished
+from emulator.strategies.decisions import Accounts, Admission, PausedEpisode, Unfinished
 from emulator.system.episodes import AnyGroup, Episode, LoneEpisode, Source
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from emulator.journal import Journal
 from emulator.learner import Learner
 from emulator.randomness import Draws, Streams
 from emulator.scenario import Scenario
-from emulator.strategies import build
 from emulator.system.book import Book
 from emulator.system.deadlock import explain
 from emulator.system.episodes import Source
@@ -54,7 +53,7 @@ class Lane:
         self.journal = journal
         self.environment = scenario.environment
         self.timers = Timers(loop, self._expect_deadlock)
-        self.strategy = build(scenario)
+        self.strategy = scenario.strategy.decisions(scenario.setting)
         self.alone = rollout.group_size + rollout.group_redundancy == 1
         """Whether episodes have no groups."""
         self.plain = (

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from emulator.scenario import Scenario
-from emulator.scenario.strategies import Asynchronous, OneStepOff, Synchronous
+from emulator.strategies.processes import BusyWorkers, IndependentRounds
 from emulator.theory.renewal import Durations
 from emulator.theory.rounds import Rounds
 from emulator.values.distributions import Constant, Distribution, Mixture, Trace
@@ -36,60 +36,33 @@ def durations_of(scenario: Scenario) -> Durations | None:
 
 
 def rounds_of(scenario: Scenario, durations: Durations) -> Rounds | None:
-    """The rounds of a strategy that has independent ones, each episode of which has a worker at once.
-
-    `synchronous` with ``wait`` or ``abort``, `one_step_off`, and `asynchronous` with a gate that admits
-    exactly a batch for each version. With ``resume`` and ``defer`` a round depends on the one before.
-    """
-    rollout, trainer, strategy = scenario.rollout, scenario.trainer, scenario.strategy
-    batch, issued = trainer.batch_size, trainer.batch_size
-    match strategy:
-        case Synchronous(unfinished="wait") | OneStepOff():
-            independent = True
-        case Synchronous(unfinished="abort"):
-            issued = math.ceil(strategy.oversample * batch)
-            independent = rollout.group_size == 1
-        case Asynchronous(enforce="gate") if strategy.max_staleness is not None:
-            independent = strategy.max_staleness * batch < 1 and trainer.publish_every == 1
-        case _:
-            independent = False
-    regular = trainer.publish_every == 1 or (
-        isinstance(strategy, Synchronous) and not trainer.weight_sync_seconds
-    )
-    fits = issued <= rollout.workers and not rollout.group_redundancy and _independent(trainer.update_seconds)
-    if not (independent and regular and fits):
+    """The rounds of a strategy that has independent ones, each episode of which has a worker at once."""
+    rollout, trainer = scenario.rollout, scenario.trainer
+    process = scenario.strategy.process(scenario.setting)
+    if not isinstance(process, IndependentRounds) or process.issued > rollout.workers:
+        return None
+    if rollout.group_redundancy or not _independent(trainer.update_seconds):
         return None
     return Rounds(
         durations=durations,
-        batch_size=batch,
-        issued=issued,
+        batch_size=trainer.batch_size,
+        issued=process.issued,
         update=trainer.update_seconds,
         push_seconds=trainer.weight_sync_seconds,
-        overlapping=isinstance(strategy, OneStepOff),
+        overlapping=process.overlapping,
     )
 
 
-def busy_workers(scenario: Scenario) -> bool:
-    """Whether workers never stop: `asynchronous`, no gate, no full queue, no overhead and no pause."""
-    strategy, rollout = scenario.strategy, scenario.rollout
-    return (
-        isinstance(strategy, Asynchronous)
-        and (strategy.max_staleness is None or strategy.enforce != "gate")
-        and rollout.queue_capacity is None
-        and not strategy.refresh_overhead
-        and not (strategy.weight_sync == "pause" and scenario.trainer.weight_sync_seconds)
-    )
+def busy_workers(scenario: Scenario) -> BusyWorkers | None:
+    """The process of workers that never stop; None if these may."""
+    process = scenario.strategy.process(scenario.setting)
+    return process if isinstance(process, BusyWorkers) else None
 
 
 def flows(scenario: Scenario) -> bool:
     """Whether each update takes simply the next batch to finish: busy workers, no bound, no groups."""
-    strategy, rollout = scenario.strategy, scenario.rollout
-    return (
-        busy_workers(scenario)
-        and isinstance(strategy, Asynchronous)
-        and strategy.max_staleness is None
-        and rollout.group_size == 1
-    )
+    process = busy_workers(scenario)
+    return process is not None and process.cap is None and scenario.rollout.group_size == 1
 
 
 def busy_seconds_of(scenario: Scenario) -> float | None:
@@ -108,9 +81,9 @@ def ages_hold(scenario: Scenario, durations: Durations) -> bool:
     Nor where a publication follows at once on a batch and moves running episodes: one just begun has
     generated nothing.
     """
-    strategy = scenario.strategy
+    process = busy_workers(scenario)
     at_once = busy_seconds_of(scenario) == 0
-    moves = isinstance(strategy, Asynchronous) and strategy.weights == "in_flight"
+    moves = process is not None and process.refreshes
     variation = durations.deviation / durations.mean
     blended = variation**2 * scenario.duration >= durations.mean and variation > _LEAST_SPREAD
     enough = min(scenario.rollout.workers, scenario.trainer.batch_size) >= _ENOUGH

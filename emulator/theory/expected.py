@@ -57,7 +57,7 @@ def _expected(scenario: Scenario) -> Iterator[tuple[str, Expectation]]:
     rounds = rounds_of(scenario, durations)
     if rounds is not None:
         yield from _rounds(scenario, rounds)
-    elif busy_workers(scenario):
+    elif busy_workers(scenario) is not None:
         yield from _busy(scenario, durations)
 
 

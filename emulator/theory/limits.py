@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from emulator.scenario import Scenario
-from emulator.scenario.strategies import Asynchronous
 from emulator.theory.conditions import busy_seconds_of, busy_workers, durations_of, flows, known, rounds_of
 from emulator.theory.laws import (
     asynchronous_rate,
@@ -41,25 +40,14 @@ def limits(scenario: Scenario) -> dict[str, Limit]:
 
 def _bounds(scenario: Scenario) -> Iterator[tuple[str, Limit]]:
     """What holds in every run, whatever is injected."""
-    strategy, rollout, trainer = scenario.strategy, scenario.rollout, scenario.trainer
+    trainer = scenario.trainer
     push = trainer.weight_sync_seconds if trainer.publish_every == 1 else 0.0
     each = trainer.update_seconds.mean() + push
     if not trainer.update_seconds.variance() and each:
         law = "1 / (U + S): the trainer is never idle"
         yield "updates_per_hour", Limit(3600 / each, "at most", law, "constant update times")
-    if not isinstance(strategy, Asynchronous) or strategy.max_staleness is None:
-        return
-    bound = float(strategy.max_staleness)
-    if strategy.enforce == "gate":
-        if not rollout.group_redundancy:
-            # When a version is published, at most eta B episodes are out and not in training; each version
-            # makes those, and no others, one older; and it comes with a batch.
-            law = "η: at most η B episodes are out as a version comes, and age by it"
-            yield "staleness.mean", Limit(bound, "at most", law, "a gate without redundant episodes")
-    else:
-        law = "⌊η⌋: what is older is discarded"
-        yield "staleness.mean", Limit(math.floor(bound), "at most", law, "drop and cancel")
-        yield "staleness.max", Limit(math.floor(bound), "at most", law, "drop and cancel")
+    for bound in scenario.strategy.bounds(scenario.setting):
+        yield f"staleness.{bound.statistic}", Limit(bound.value, "at most", bound.law, bound.holds)
 
 
 def _tendencies(scenario: Scenario) -> Iterator[tuple[str, Limit]]:
@@ -79,7 +67,7 @@ def _tendencies(scenario: Scenario) -> Iterator[tuple[str, Limit]]:
         law = "B E[d] / (W (E[max of B draws] + U + S))"
         yield "workers.utilisation", Limit(share, "tends to", law, holds)
     seconds = busy_seconds_of(scenario)
-    if seconds is None or not busy_workers(scenario):
+    if seconds is None or busy_workers(scenario) is None:
         return
     if flows(scenario):
         rate = asynchronous_rate(durations.mean, workers, batch, seconds)
@@ -88,10 +76,8 @@ def _tendencies(scenario: Scenario) -> Iterator[tuple[str, Limit]]:
         if workers * seconds < batch * durations.mean and trainer.publish_every == 1:
             law = "W / B, whatever the spread"
             yield "staleness.in_flight_mean", Limit(in_flight_limit(workers, batch), "tends to", law, holds)
-    elif _drops_singly(scenario):
-        assert isinstance(scenario.strategy, Asynchronous)
-        bound = float(scenario.strategy.max_staleness or 0)
-        discarded = discarded_share(distribution, workers, batch, seconds * speed, bound)
+    elif (cap := _single_drops(scenario)) is not None:
+        discarded = discarded_share(distribution, workers, batch, seconds * speed, cap)
         if discarded is not None:
             law = "W/E[d] (G((η+1) P - U) - G(η P - U)) = B, G = integral of F, P from batch to batch"
             yield "episodes.dropped_share", Limit(discarded, "tends to", law, holds)
@@ -99,13 +85,10 @@ def _tendencies(scenario: Scenario) -> Iterator[tuple[str, Limit]]:
             yield "updates_per_hour", Limit(3600 * rate, "tends to", law, holds)
 
 
-def _drops_singly(scenario: Scenario) -> bool:
-    strategy = scenario.strategy
-    return (
-        isinstance(strategy, Asynchronous)
-        and strategy.max_staleness is not None
-        and strategy.enforce == "drop"
-        and scenario.rollout.group_size == 1
-        and scenario.trainer.publish_every == 1
-        and strategy.weights == "next_episode"
-    )
+def _single_drops(scenario: Scenario) -> float | None:
+    """The bound beyond which single episodes are discarded at each publication; None if it is not so."""
+    process = busy_workers(scenario)
+    alone = scenario.rollout.group_size == 1 and scenario.trainer.publish_every == 1
+    if process is None or process.cancels or process.refreshes or not alone:
+        return None
+    return process.cap

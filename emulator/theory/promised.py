@@ -8,7 +8,6 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from emulator.scenario import Scenario
-from emulator.scenario.strategies import Asynchronous, Synchronous
 from emulator.values.distributions import Distribution
 
 _DRAWS = 1000
@@ -34,19 +33,12 @@ def promised_episodes(scenario: Scenario) -> float:
 
 def _held_back(scenario: Scenario) -> float:
     """How many attempts the trainer lets begin."""
-    rollout, trainer, strategy = scenario.rollout, scenario.trainer, scenario.strategy
-    each, ahead = float(trainer.batch_size), 0.0
-    if isinstance(strategy, Synchronous):
-        each *= float(strategy.oversample)
-    elif isinstance(strategy, Asynchronous):
-        ahead = math.inf if rollout.queue_capacity is None else rollout.queue_capacity + rollout.workers
-        if strategy.max_staleness is not None and strategy.enforce == "gate":
-            ahead = min(ahead, float(strategy.max_staleness) * each * trainer.publish_every)
+    trainer, pace = scenario.trainer, scenario.strategy.pace(scenario.setting)
     update = _mean(trainer.update_seconds, scenario.duration)
     update += trainer.weight_sync_seconds / trainer.publish_every
     if not update:
         return math.inf
-    return (ahead + each * (scenario.duration / update + 1)) * _attempts_each(scenario)
+    return (pace.ahead + pace.each * (scenario.duration / update + 1)) * _attempts_each(scenario)
 
 
 def _attempts_each(scenario: Scenario) -> float:

@@ -6,9 +6,8 @@ from decimal import Decimal
 import pytest
 
 from emulator.scenario import Scenario
-from emulator.strategies import build
-from emulator.strategies.asynchronous import Asynchronous, Enforce
-from emulator.strategies.base import Accounts, Admission
+from emulator.strategies.asynchronous import AsynchronousDecisions, Enforce
+from emulator.strategies.decisions import Accounts, Admission
 
 
 @dataclass(frozen=True)
@@ -23,9 +22,9 @@ class Judged:
 
 
 def strategy(
-    limit: str | None = None, enforce: Enforce = Enforce.GATE, *, batch: int = 4, group: int = 1
-) -> Asynchronous:
-    return Asynchronous(
+    limit: str | None = None, enforce: Enforce = "gate", *, batch: int = 4, group: int = 1
+) -> AsynchronousDecisions:
+    return AsynchronousDecisions(
         batch_groups=batch // group,
         publication_episodes=batch,
         group_size=group,
@@ -34,7 +33,7 @@ def strategy(
     )
 
 
-def most_out(gated: Asynchronous, version: int) -> int:
+def most_out(gated: AsynchronousDecisions, version: int) -> int:
     """How many single episodes are started before the gate closes."""
     accounts = Accounts(version=version)
     while gated.admit(accounts, None) is Admission.GROUP:
@@ -80,12 +79,12 @@ def test_a_group_begins_only_if_all_of_it_fits_and_its_members_are_always_admitt
     assert gated.admit(Accounts(started=100), 7) is Admission.MEMBER
 
 
-@pytest.mark.parametrize("enforce", [Enforce.DROP, Enforce.CANCEL])
+@pytest.mark.parametrize("enforce", ["drop", "cancel"])
 def test_drop_and_cancel_keep_nobody_from_starting(enforce: Enforce) -> None:
     assert strategy("0", enforce).admit(Accounts(started=1000), None) is Admission.GROUP
 
 
-@pytest.mark.parametrize("enforce", [Enforce.DROP, Enforce.CANCEL])
+@pytest.mark.parametrize("enforce", ["drop", "cancel"])
 @pytest.mark.parametrize(("limit", "stale"), [("0", [1, 2, 3]), ("1", [1, 3]), ("1.5", [1, 3]), ("3", [])])
 def test_what_is_beyond_the_limit_is_stale(enforce: Enforce, limit: str, stale: list[int]) -> None:
     complete = [Judged(1, 2), Judged(2, 4), Judged(3, 3), Judged(4, 5)]
@@ -99,7 +98,7 @@ def test_a_gate_discards_nothing() -> None:
 
 
 def test_only_cancel_gives_up_what_runs_beyond_the_limit() -> None:
-    cancel, drop = strategy("1", Enforce.CANCEL), strategy("1", Enforce.DROP)
+    cancel, drop = strategy("1", "cancel"), strategy("1", "drop")
     assert [cancel.cancels(oldest, 5) for oldest in (3, 4, 5)] == [True, False, False]
     assert cancel.cancels_running
     assert not drop.cancels_running
@@ -107,7 +106,7 @@ def test_only_cancel_gives_up_what_runs_beyond_the_limit() -> None:
 
 
 def test_an_unlimited_strategy_never_finds_anything_stale() -> None:
-    free = strategy(None, Enforce.CANCEL)
+    free = strategy(None, "cancel")
     assert free.stale([Judged(1, 0)], Accounts(version=1000)) == []
     assert not free.cancels(0, 1000)
 
@@ -120,23 +119,22 @@ def test_nothing_closes_rounds_and_publication_never_waits() -> None:
     assert free.may_publish()
 
 
-def test_build_counts_a_gate_in_episodes_of_a_publication() -> None:
-    made = build(
-        Scenario.model_validate(
-            {
-                "rollout": {"workers": 4, "episode_seconds": 5, "group_size": 2},
-                "trainer": {"batch_size": 6, "update_seconds": 5, "publish_every": 3},
-                "strategy": {
-                    "kind": "asynchronous",
-                    "max_staleness": 0.5,
-                    "weights": "in_flight",
-                    "refresh_overhead": 2,
-                    "weight_sync": "pause",
-                },
-            }
-        )
+def test_a_scenario_counts_a_gate_in_episodes_of_a_publication() -> None:
+    scenario = Scenario.model_validate(
+        {
+            "rollout": {"workers": 4, "episode_seconds": 5, "group_size": 2},
+            "trainer": {"batch_size": 6, "update_seconds": 5, "publish_every": 3},
+            "strategy": {
+                "kind": "asynchronous",
+                "max_staleness": 0.5,
+                "weights": "in_flight",
+                "refresh_overhead": 2,
+                "weight_sync": "pause",
+            },
+        }
     )
-    assert isinstance(made, Asynchronous)
+    made = scenario.strategy.decisions(scenario.setting)
+    assert isinstance(made, AsynchronousDecisions)
     assert (made.batch_groups, made.publication_episodes, made.group_size) == (3, 18, 2)
     assert made.admit(Accounts(started=25), None) is Admission.GROUP
     assert made.admit(Accounts(started=26), None) is None

@@ -6,13 +6,16 @@ from decimal import Decimal
 import pytest
 
 from emulator.scenario import Scenario
-from emulator.strategies import build
-from emulator.strategies.base import Accounts, Admission, PausedEpisode, Unfinished
-from emulator.strategies.one_step_off import OneStepOff
-from emulator.strategies.rounds import Rounds
-from emulator.strategies.synchronous import Synchronous, synchronous
+from emulator.strategies import Setting, Synchronous
+from emulator.strategies.decisions import Accounts, Admission, Decisions, PausedEpisode, Unfinished
+from emulator.strategies.one_step_off import OverlappedRounds
+from emulator.strategies.rounds import RoundDecisions
 
 NOTHING = Accounts()
+
+
+def decisions_of(scenario: Scenario) -> Decisions:
+    return scenario.strategy.decisions(scenario.setting)
 
 
 def strategy(
@@ -21,21 +24,16 @@ def strategy(
     group: int = 1,
     oversample: str = "1",
     unfinished: Unfinished = Unfinished.WAIT,
-) -> Synchronous:
-    return synchronous(
-        batch_size=batch,
-        group_size=group,
-        oversample=Decimal(oversample),
-        unfinished=unfinished,
-        resume_overhead=0.0,
-    )
+) -> RoundDecisions:
+    options = Synchronous(kind="synchronous", oversample=Decimal(oversample), unfinished=unfinished.value)
+    return options.decisions(Setting(batch_size=batch, group_size=group))
 
 
 def paused(*episodes: tuple[int, int]) -> list[PausedEpisode]:
     return [PausedEpisode(number, group) for number, group in episodes]
 
 
-def admitted(rounds: Rounds, in_progress: Iterable[int | None] = ()) -> list[Admission]:
+def admitted(rounds: RoundDecisions, in_progress: Iterable[int | None] = ()) -> list[Admission]:
     """What workers take until one has to wait; `in_progress` are the groups in progress, one by one."""
     groups = iter(in_progress)
     found = []
@@ -166,7 +164,7 @@ def test_synchronous_does_nothing_that_is_not_asked_of_it() -> None:
 
 
 def test_one_step_off_publishes_only_when_the_next_batch_is_complete() -> None:
-    rounds = OneStepOff(batch_groups=2, round_groups=2)
+    rounds = OverlappedRounds(batch_groups=2, round_groups=2)
     assert rounds.generates_while_training
     rounds.open_round([], [])
     assert not rounds.may_publish()
@@ -176,16 +174,16 @@ def test_one_step_off_publishes_only_when_the_next_batch_is_complete() -> None:
     assert rounds.may_publish()
 
 
-def test_build_makes_the_rounds_that_a_scenario_asks_for() -> None:
+def test_a_scenario_has_the_rounds_that_it_asks_for() -> None:
     document = {
         "rollout": {"workers": 4, "episode_seconds": 5, "group_size": 4},
         "trainer": {"batch_size": 16, "update_seconds": 5},
     }
     partial = {"kind": "synchronous", "oversample": 1.3, "unfinished": "resume", "resume_overhead": "2s"}
-    made = build(Scenario.model_validate({**document, "strategy": partial}))
-    assert isinstance(made, Synchronous)
+    made = decisions_of(Scenario.model_validate({**document, "strategy": partial}))
+    assert isinstance(made, RoundDecisions)
     assert (made.batch_groups, made.round_groups) == (4, 6)
     assert (made.unfinished, made.resume_overhead) == (Unfinished.RESUME, 2.0)
-    off = build(Scenario.model_validate({**document, "strategy": {"kind": "one_step_off"}}))
-    assert isinstance(off, OneStepOff)
+    off = decisions_of(Scenario.model_validate({**document, "strategy": {"kind": "one_step_off"}}))
+    assert isinstance(off, OverlappedRounds)
     assert (off.batch_groups, off.round_groups, off.unfinished) == (4, 4, Unfinished.WAIT)

@@ -66,14 +66,14 @@ class PausedEpisode:
 
 
 @dataclass
-class Strategy:
+class Decisions:
     """The decisions, with the answers of a strategy that needs none of them changed.
 
     `batch_groups` is the number of groups in a batch.
     """
 
     batch_groups: int
-    unfinished: Unfinished = field(default=Unfinished.WAIT, init=False)
+    unfinished: Unfinished = field(default=Unfinished.WAIT, kw_only=True)
 
     held_back: frozenset[int] = field(default=frozenset(), init=False)
     """Groups in progress of which no more members are started for now."""
