@@ -203,6 +203,7 @@ def test_a_freeze_stops_steps_and_admissions_and_adds_to_a_prefill_that_runs() -
     bench.at(0.3, lambda: bench.engines.freeze(0.4))
     bench.ask(0.5, "b", 10, context=1000, fresh=1000)
     bench.at(1.1, bench.engines.thaw)
+    bench.at(1.1, bench.engines.serve)
     assert bench.run() == [("a", 1.4), ("b", 1.4)]
 
 
@@ -222,27 +223,30 @@ def test_new_weights_in_flight_delay_and_prefill_again_what_runs() -> None:
     assert bench.engines.all[1].stopped_until == 0
 
 
-def test_a_crash_loses_what_runs_and_sends_the_line_elsewhere() -> None:
-    bench = Bench(10, speeds=(1.0, 1.0, 1.0), slots=1, prefill_ms=1000)
-    lost: list[Request] = []
-
-    def choose_again(request: Request) -> None:
+def crash(bench: Bench, which: int | list[int], seconds: float) -> tuple[list[Request], list[int]]:
+    """What was lost, and the engines that those who waited chose."""
+    lost, waited = bench.engines.crash(which, seconds)
+    chosen = []
+    for request in waited:
         engine = bench.engines.choose(0, 0)
-        assert engine is bench.engines.all[1]
+        chosen.append(bench.engines.all.index(engine))
         engine.join(request)
+    return lost, chosen
 
-    def crash() -> None:
-        bench.engines.crash(1, 5, fail=lost.extend, choose_again=choose_again)
 
+def test_a_crash_loses_what_runs_and_sends_the_line_elsewhere() -> None:
+    # b leaves engine 0 for engine 1, where nobody is, with 100 to prefill; f waits for the restart.
+    bench = Bench(10, speeds=(1.0, 1.0, 1.0), slots=1, prefill_ms=1000)
     bench.ask(0, "a", 100)
     bench.ask(0, "b", 100, context=100)
     bench.ask(0, "c", 30, engine=1)
     bench.ask(0, "d", 100, engine=2)
     bench.ask(0, "e", 100, engine=2)
-    bench.at(0.5, crash)
-    bench.ask(0.6, "f", 10)  # waits for the restart at 5.5
+    seen: list[tuple[list[Request], list[int]]] = []
+    bench.at(0.5, lambda: seen.append(crash(bench, 1, 5)))
+    bench.ask(0.6, "f", 10)
     assert bench.run() == [("c", 0.3), ("d", 1.0), ("b", 1.6), ("e", 2.0), ("f", 5.6)]
-    assert lost == [bench.requests["a"]]
+    assert seen == [([bench.requests["a"]], [1])]
     assert bench.requests["a"].context == pytest.approx(50)
 
 
@@ -250,16 +254,10 @@ def test_engines_that_crash_together_are_not_chosen_by_those_who_waited_there() 
     bench = Bench(10, speeds=(1.0,) * 4, slots=1)
     for name in "abcdefgh":
         bench.ask(0, name, 10, engine="abcd".find(name) if name in "abcd" else 1)
-    chosen: list[int] = []
-
-    def choose_again(request: Request) -> None:
-        engine = bench.engines.choose(0, 0)
-        chosen.append(bench.engines.all.index(engine))
-        engine.join(request)
-
-    bench.at(0.05, lambda: bench.engines.crash([1, 0], 0, fail=lambda _: None, choose_again=choose_again))
+    seen: list[tuple[list[Request], list[int]]] = []
+    bench.at(0.05, lambda: seen.append(crash(bench, [1, 0], 0)))
     assert [name for name, _ in bench.run()] == ["c", "d", "e", "f", "g", "h"]
-    assert chosen == [2, 3, 2, 3]
+    assert seen == [([bench.requests["a"], bench.requests["b"]], [2, 3, 2, 3])]
 
 
 def test_routing() -> None:
@@ -296,7 +294,7 @@ def random_setup(seed: int, episodes: int = 60) -> Setup:
     plans = tuple(
         Plan(rng.randrange(2000), tuple(turn() for _ in range(rng.randrange(1, 5)))) for _ in range(episodes)
     )
-    biggest = max(plan.prompt + sum(t.tokens + t.tool_tokens for t in plan.turns) for plan in plans)
+    biggest = max(plan.prompt + sum(int(t.tokens) + t.tool_tokens for t in plan.turns) for plan in plans)
     shape = Shape.of(
         {1: rng.uniform(3, 8), 8: rng.uniform(8, 12), 20: rng.uniform(12, 30)},
         context_ms=rng.choice([0, rng.uniform(0.01, 0.3)]),
@@ -332,7 +330,7 @@ def test_looking_at_an_engine_changes_nothing() -> None:
         loop = FluidLoop(random_setup(5))
 
         def see() -> None:
-            seen.append(fsum(engine.tokens() for engine in loop.engines.all))
+            seen.append(fsum(part for engine in loop.engines.all for part in engine.token_parts()))
 
         for i in range(1, 500) if look else ():
             loop.agenda.set(i / 7, see)

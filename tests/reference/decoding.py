@@ -133,7 +133,7 @@ class StepLoop:
         self.ask(engine, Sequence(k, worker, plan), plan.prompt)
 
     def ask(self, engine: StepEngine, sequence: Sequence, new: int) -> None:
-        sequence.left = sequence.plan.turns[sequence.turn].tokens
+        sequence.left = int(sequence.plan.turns[sequence.turn].tokens)
         sequence.context += new
         sequence.fresh = new if self.setup.shape.keep_cache else sequence.context
         engine.waits.append(sequence)

@@ -28,8 +28,8 @@ Requests
   `keep_cache`; else what is new. K counts what runs only: a cache that is kept meanwhile takes no room.
 - Every request joins the end of a line, then the line is served: from its head, as long as the head is
   admitted. It is served when a request joined, after a request ended (after all that its end brought
-  about), after an event that took requests out (engines by number, when all are out), at the end of a pause
-  and of a restart. Not after a preemption: what was preempted would fit at that very instant.
+  about), after an event that took requests out (see `engines`), at the end of a pause and of a restart. At
+  no other time, and not after a preemption: what was preempted would fit at that very instant.
 - Admission: V to now; `end = V + tokens`; `B += 1`; `K += context`;
   `stopped_until = max(now, stopped_until) + prefill_ms * fresh / 1000 / speed / 1000`; the alarm anew.
   Several at one instant prefill one after the other, each stopping all.
@@ -56,7 +56,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import fsum, inf, sqrt
+from math import inf, sqrt
 from typing import Protocol
 
 from .heap import Agenda, Timer
@@ -124,6 +124,10 @@ class Request:
         self.first = 0.0  # when its first token is there, if nothing comes between
         self.entry: tuple[float, int, Request] | None = None  # on the engine's heap
 
+    def become(self, state: str) -> None:
+        """Where it is from now on; one hook for accounts."""
+        self.state = state
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -150,16 +154,20 @@ class Engine:
         self.context = 0.0  # K
         self.stopped_until = 0.0
         self.frozen = self.down = False
+        self.left = False  # somebody left it, and its line was not served since
         self.crashes = 0
         self.heap: list[tuple[float, int, Request]] = []
         self.line: deque[Request] = deque()
         self.alarm: Timer | None = None
         self.target = inf
         self.x = self.y = 0.0
-        self.admitted = self.preempted = 0
+        self.admitted = self.preempted = self.most = 0
         self.peak = 0.0
         self.generated: list[float] = []  # tokens, by stay
         self.prefilled = 0.0  # tokens
+        self.prefills: list[float] = []  # seconds
+        self.stays: list[float] = []  # of sequences: -begin, end
+        self.busy: list[float] = []  # of anything that runs: -begin, end
         self.history: list[Piece] = []
 
     # The virtual clock
@@ -229,11 +237,12 @@ class Engine:
         return self.running + len(self.line)
 
     def join(self, request: Request) -> None:
-        request.state = "waiting"
+        request.become("waiting")
         self.line.append(request)
         self.serve()
 
     def serve(self) -> None:
+        self.left = False
         while self.line and self.admits(self.line[0]):
             self.admit(self.line.popleft())
 
@@ -247,12 +256,15 @@ class Engine:
     def admit(self, request: Request) -> None:
         self.bring()
         self.admitted += 1
-        request.state = "running"
+        request.become("running")
         request.begun = self.steps
+        self.stays.append(-self.clock.now)
+        if not self.running:
+            self.busy.append(-self.clock.now)
         self.running += 1
+        self.most = max(self.most, self.running)
         self.context += request.context
         self.peak = max(self.peak, self.context)
-        self.prefilled += request.fresh
         self.enter(request, self.admitted, self.steps + request.tokens)
         self.stop(self.prefill(request.fresh))
         self.arm()
@@ -264,26 +276,34 @@ class Engine:
         heapq.heappush(self.heap, request.entry)
 
     def prefill(self, tokens: float) -> float:
-        """The seconds that it takes."""
-        return self.shape.prefill_ms * tokens / 1000 / self.speed / 1000
+        """Prefill so many: the seconds that it takes."""
+        seconds = self.shape.prefill_ms * tokens / 1000 / self.speed / 1000
+        self.prefilled += tokens
+        self.prefills.append(seconds)
+        return seconds
 
     def stop(self, seconds: float) -> None:
         self.stopped_until = max(self.clock.now, self.stopped_until) + seconds
 
     def release(self, request: Request) -> None:
         """Its slot and its context are free."""
-        request.state = "out"
+        request.become("out")
         request.entry = None
         self.running -= 1
+        self.stays.append(self.clock.now)
+        if not self.running:
+            self.busy.append(self.clock.now)
         self.context -= request.context
         self.arm()
 
     def take_out(self, request: Request, *, cached: bool) -> None:
         """Take it out with what is left of it, from the line or from what runs; the line is not served."""
         if request.state == "waiting":
-            request.state = "out"
+            self.left = True
+            request.become("out")
             self.line.remove(request)
         elif request.state == "running":
+            self.left = True
             self.bring()
             generated = self.steps - request.begun
             self.generated.append(generated)
@@ -297,8 +317,10 @@ class Engine:
             raise TooLarge(f"{self.context} tokens of one sequence in {self.shape.kv_tokens}")
         last = max((entry for entry in self.heap if entry is entry[2].entry), key=lambda entry: entry[1])[2]
         self.preempted += 1
+        left = self.left
         self.take_out(last, cached=False)
-        last.state = "waiting"
+        self.left = left
+        last.become("waiting")
         self.line.appendleft(last)
 
     def lengthen(self, request: Request, factor: float) -> None:
@@ -341,8 +363,7 @@ class Engine:
         self.stopped_until = self.clock.now
         return lost
 
-    def tokens(self) -> float:
-        """Generated until now, by what ended and by what runs."""
+    def token_parts(self) -> list[float]:
+        """Tokens generated until now, by what left and by what runs."""
         steps = self.steps_at(self.clock.now)
-        runs = [steps - entry[2].begun for entry in self.heap if entry is entry[2].entry]
-        return fsum(self.generated + runs)
+        return self.generated + [steps - entry[2].begun for entry in self.heap if entry is entry[2].entry]

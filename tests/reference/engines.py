@@ -8,15 +8,18 @@ Engines
   engines that are up are chosen: from the wanted one upwards, around. With none up, all count as up: the
   request waits there for the restart.
 - A pause of so many seconds: on each engine, V to now, `stopped_until = max(now, stopped_until) + seconds`,
-  the alarm anew; no admission until the thaw, which serves engines by number. A pause that is made longer (a
-  stalled trainer) adds the same way.
+  the alarm anew; no admission until the publication that ends it. A pause that is made longer (a stalled
+  trainer) adds the same way.
+- Publication: what runs is refreshed, what is stale cancelled, the workers that this freed and those at the
+  gate go on, then the lines of all engines are served, by number.
 - New weights `in_flight`: each engine that runs anything stops for the refresh overhead, then for the prefill
   of its K at that moment if `keep_cache` is false: `halt` twice. A running tool, a reset and a line are not
   delayed by it, but get the version.
 - A crash takes engines that are up (a number means the lowest of those); one that is down stays as it is.
-  All go down first. What they ran has failed; then their lines choose again, engines by number, each in
-  order, everything to be prefilled; only then do the workers that it freed go on. V = K = 0,
-  `stopped_until` = now. The restart is a timer, also after 0 seconds. Who was at a tool, or paused, finds at
+  All go down first, each setting its restart, a timer also after 0 seconds. Then what they ran has failed, in
+  worker order, and groups that cannot complete are lost; then what is left of their lines chooses again,
+  engines by number, each in order, everything to be prefilled; only then do the workers that it freed go
+  on. V = K = 0, `stopped_until` = now. Who was at a tool, or paused, finds at
   its next request that its engine crashed since: it chooses again, and prefills everything.
 - A slow-down in force stays with an engine through its crash.
 
@@ -26,15 +29,14 @@ Episodes
   included), `acting` while its tool runs, again `blocked`, and so on. A wait of no time is no state.
 - A pause of weights freezes engines, not workers: resets, tools, timeouts and restarts run on and keep their
   due times, so it counts towards a timeout. `frozen` is what would be generating, blocked, waiting or gated.
-- A tool after a turn of 0 seconds is a timer that is due now; so is a reset or an overhead of more than 0. A
-  reset of 0 asks for its turn at once.
-- A timeout is a timer of its own, set when the attempt begins: at the instant at which the alarm is due as
-  well, the order of setting decides, as everywhere.
+- A reset, a tool, an overhead of a resume of 0 seconds sets no timer: the request is made at once.
+- A timeout is a timer of its own, set when the attempt begins (or resumes), before that of the reset: at
+  the instant at which the alarm is due as well, the order of setting decides, as everywhere.
 - Paused in a tool: resumed, it acts until the tool is done (at once, if it is) after the overhead of the
   resume; in a line or running: the request is made again after that overhead, at the end of the line, with
   nothing to prefill if it ran and the cache is kept, with what it waited to prefill if it waited.
-- Aborted, failed, timed out: out at once; the engine's line is served when the event has ended all that it
-  ends, engines by number, before the workers that it freed go on.
+- Aborted, failed, timed out: out at once. Lines are served when the event has ended all that it ends and the
+  workers that it freed have gone on: engines by number, those that somebody left.
 - Deferred: from the start: all tokens, the reset, a new choice.
 - A straggler multiplies the tokens of the request that is under way as far as they are still to come, the
   tokens of all later turns, and the seconds of tools that have not begun. A tool that runs ends as it was
@@ -46,8 +48,7 @@ Episodes
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from .engine import Clock, Engine, Request, Shape
@@ -77,8 +78,10 @@ class Engines:
         return chosen
 
     def serve(self) -> None:
+        """Let in who waits, where somebody left."""
         for engine in self.all:
-            engine.serve()
+            if engine.left:
+                engine.serve()
 
     def freeze(self, seconds: float) -> None:
         """Pause all, or pause for so much longer."""
@@ -87,9 +90,10 @@ class Engines:
             engine.halt(seconds)
 
     def thaw(self) -> None:
+        """Admissions are possible again, and made when the lines are served next."""
         for engine in self.all:
             engine.frozen = False
-        self.serve()
+            engine.left = True
 
     def refresh(self, overhead: float) -> None:
         """New weights, in flight."""
@@ -97,7 +101,6 @@ class Engines:
             if engine.running:
                 engine.halt(overhead)
                 if not engine.shape.keep_cache:
-                    engine.prefilled += engine.context
                     engine.halt(engine.prefill(engine.context))
 
     def named(self, which: int | Iterable[int]) -> list[Engine]:
@@ -120,25 +123,21 @@ class Engines:
             self.clock.agenda.set(self.clock.now + seconds, end, counts=False)
 
     def crash(
-        self,
-        which: int | Iterable[int],
-        restart_seconds: float,
-        *,
-        fail: Callable[[list[Request]], None],
-        choose_again: Callable[[Request], None],
-    ) -> None:
-        """`fail` gets all that ran, `choose_again` each that waited."""
+        self, which: int | Iterable[int], restart_seconds: float
+    ) -> tuple[list[Request], list[Request]]:
+        """Take engines down: what ran there, and what waited and has to choose again."""
         engines = [engine for engine in self.named(which) if not engine.down]
-        lost = [request for engine in engines for request in engine.crash()]
-        fail(lost)
+        lost: list[Request] = []
+        waited: list[Request] = []
         for engine in engines:
+            lost += engine.crash()
             self.clock.agenda.set(self.clock.now + restart_seconds, partial(self.restart, engine))
         for engine in engines:
-            waiting, engine.line = list(engine.line), deque()
-            for request in waiting:
-                request.state = "out"
+            for request in list(engine.line):
+                engine.take_out(request, cached=False)
                 request.fresh = request.context
-                choose_again(request)
+                waited.append(request)
+        return lost, waited
 
     def restart(self, engine: Engine) -> None:
         engine.down = False

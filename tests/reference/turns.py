@@ -20,7 +20,7 @@ from .heap import Agenda
 class Turn:
     """One request, and the tool after it (of the last turn of a plan, nothing of the tool is used)."""
 
-    tokens: int
+    tokens: float
     tool_seconds: float = 0.0
     tool_tokens: int = 0
 
@@ -32,7 +32,7 @@ class Plan:
     prompt: int
     turns: tuple[Turn, ...]
 
-    def generated(self) -> int:
+    def generated(self) -> float:
         return sum(turn.tokens for turn in self.turns)
 
 
@@ -93,7 +93,10 @@ class Trip:
             loop.next_for(self.worker)
             return
         loop.outcome.acting += turn.tool_seconds
-        loop.agenda.set(loop.now + turn.tool_seconds, lambda: self.ask(turn.tool_tokens))
+        if turn.tool_seconds:
+            loop.agenda.set(loop.now + turn.tool_seconds, partial(self.ask, turn.tool_tokens))
+        else:
+            self.ask(turn.tool_tokens)
 
 
 class FluidLoop:
