@@ -1,19 +1,18 @@
 """Which law a scenario falls under: the one place that knows when which of them holds."""
 
-import math
-
 import numpy as np
 
 from emulator.scenario import Scenario
 from emulator.strategies.processes import BusyWorkers, IndependentRounds
-from emulator.theory.renewal import Durations
+from emulator.theory.renewal import Durations, Grid
 from emulator.theory.rounds import Rounds
 from emulator.values.distributions import Constant, Distribution, Mixture, Trace
 
 _MOST_ALIKE = 0.02
 _ENOUGH = 16
-_EPISODES_TO_SMEAR = 5
 _LEAST_SPREAD = 0.05
+_CELLS_TO_A_MEAN = 8
+_CELLS_TO_A_DEVIATION = 2
 
 
 def known(scenario: Scenario) -> bool:
@@ -37,17 +36,19 @@ def durations_of(scenario: Scenario) -> Durations | None:
 
 def rounds_of(scenario: Scenario, durations: Durations) -> Rounds | None:
     """The rounds of a strategy that has independent ones, each episode of which has a worker at once."""
-    rollout, trainer = scenario.rollout, scenario.trainer
+    rollout, trainer, update = scenario.rollout, scenario.trainer, scenario.trainer.update_seconds
     process = scenario.strategy.process(scenario.setting)
     if not isinstance(process, IndependentRounds) or process.issued > rollout.workers:
         return None
-    if rollout.group_redundancy or not _independent(trainer.update_seconds):
+    if rollout.group_redundancy or not _independent(update):
+        return None
+    if process.overlapping and update.variance() and not _continuous(update):
         return None
     return Rounds(
         durations=durations,
         batch_size=trainer.batch_size,
         issued=process.issued,
-        update=trainer.update_seconds,
+        update=update,
         push_seconds=trainer.weight_sync_seconds,
         overlapping=process.overlapping,
     )
@@ -87,34 +88,20 @@ def ages_hold(scenario: Scenario, durations: Durations) -> bool:
     variation = durations.deviation / durations.mean
     blended = variation**2 * scenario.duration >= durations.mean and variation > _LEAST_SPREAD
     enough = min(scenario.rollout.workers, scenario.trainer.batch_size) >= _ENOUGH
-    return enough and blended and continuous(durations.distribution) and not (at_once and moves)
+    return enough and blended and not (at_once and moves)
 
 
-def smeared(scenario: Scenario, durations: Durations) -> bool:
-    """Whether episodes finish at any time, and not perhaps many of them just with the run.
-
-    They do if a worker has most likely had some episode that is continuous.
-    """
-    return (
-        _continuous_share(durations.distribution) * scenario.duration >= _EPISODES_TO_SMEAR * durations.mean
-    )
+def resolved(durations: Durations, grid: Grid) -> bool:
+    """Whether episodes finish at any time, not many of them together, and the grid shows how they spread."""
+    fine = grid.step < min(durations.mean / _CELLS_TO_A_MEAN, durations.deviation / _CELLS_TO_A_DEVIATION)
+    return fine and _continuous(durations.distribution)
 
 
-def _continuous_share(distribution: Distribution) -> float:
-    if continuous(distribution):
-        return math.inf
-    if not isinstance(distribution, Mixture):
-        return 0.0
-    total = math.fsum(part.weight for part in distribution.components)
-    parts = (part for part in distribution.components if continuous(part.distribution))
-    return math.fsum(part.weight for part in parts) / total
-
-
-def continuous(distribution: Distribution) -> bool:
+def _continuous(distribution: Distribution) -> bool:
     """Whether hardly any two episodes last equally long, so that they do not finish together."""
     match distribution:
         case Mixture():
-            return all(continuous(part.distribution) for part in distribution.components)
+            return all(_continuous(part.distribution) for part in distribution.components)
         case Trace():
             counts = np.unique(distribution.values, return_counts=True)[1]
             return bool(counts.max() <= _MOST_ALIKE * counts.sum())

@@ -1,6 +1,5 @@
 """What theory expects of a run: its figures by name, each with its law and where that holds."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,18 +11,16 @@ from emulator.theory.conditions import (
     durations_of,
     flows,
     known,
+    resolved,
     rounds_of,
-    smeared,
 )
 from emulator.theory.flow import Flow, waves
-from emulator.theory.laws import asynchronous_rate
 from emulator.theory.range import representable
 from emulator.theory.renewal import MOST_CELLS, Durations, Grid, Renewals, grid_for
 from emulator.theory.rounds import RoundFigures, Rounds
 
 _CELLS_FOR_ROUNDS = 1 << 15
-_CELLS_TO_A_MEAN = 8
-_CLEARLY = 1.25
+_MOST_ALIKE = 0.5
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,11 @@ def _expected(scenario: Scenario) -> Iterator[tuple[str, Expectation]]:
 
 def _rounds(scenario: Scenario, rounds: Rounds) -> Iterator[tuple[str, Expectation]]:
     grid = _grid(scenario, rounds.durations, _CELLS_FOR_ROUNDS)
-    if grid.step > rounds.durations.mean:
+    if rounds.certain:
+        fine = grid.step <= rounds.durations.mean
+    else:
+        fine = resolved(rounds.durations, grid) and rounds.alike <= _MOST_ALIKE
+    if not fine:
         return
     found = rounds.figures(grid)
     holds = "independent draws; a worker for each episode of a round"
@@ -72,10 +73,8 @@ def _rounds(scenario: Scenario, rounds: Rounds) -> Iterator[tuple[str, Expectati
         law = "E[N] = sum over n of P(n rounds <= T), a round = max(B draws, U) + S"
     elif rounds.issued > rounds.batch_size:
         law = "E[N] = sum over n of P(n rounds <= T), a round = B-th of N draws + U + S"
-    if found.updates_known:
-        yield from _updates(scenario, found.updates, found.updates_deviation, law, holds)
-    if found.times_known:
-        yield from _round_times(scenario, rounds, found, holds)
+    yield from _updates(scenario, *found.updates, law, holds)
+    yield from _round_times(scenario, rounds, found, holds)
     if found.lag is None:
         return
     if not rounds.overlapping:
@@ -97,23 +96,8 @@ def _round_times(
     yield "workers.utilisation", busy
     if rounds.issued == rounds.batch_size:
         yield "workers.goodput", busy
-    share = found.busy_seconds / scenario.duration
-    deviation = _busy_deviation(rounds, found, share) if found.updates_known else None
-    busy_deviation = None if deviation is None else deviation / scenario.duration
     law = "E[N] (U + S) / T, and the part of the last"
-    yield "trainer.utilisation", Expectation(share, busy_deviation, law, holds)
-
-
-def _busy_deviation(rounds: Rounds, found: RoundFigures, share: float) -> float | None:
-    """How the trainer's busy seconds vary: with the number of updates, and with how long each is."""
-    each = (rounds.update.mean() + rounds.push_seconds) * found.updates_deviation
-    variance = found.updates * rounds.update.variance()
-    if not variance:
-        return each
-    if not math.isfinite(variance):
-        return None
-    # Var(sum of U - share * rounds) for the N rounds, in which a long update is also one round less.
-    return None if rounds.overlapping else math.sqrt(max(0.0, each**2 + (1 - 2 * share) * variance))
+    yield "trainer.utilisation", Expectation(found.busy_seconds / scenario.duration, None, law, holds)
 
 
 def _busy(scenario: Scenario, durations: Durations) -> Iterator[tuple[str, Expectation]]:
@@ -127,37 +111,15 @@ def _busy(scenario: Scenario, durations: Durations) -> Iterator[tuple[str, Expec
         return
     trainer, workers = scenario.trainer, scenario.rollout.workers
     grid = _grid(scenario, durations)
-    if grid.step > durations.mean / _CELLS_TO_A_MEAN:
-        yield from _long_flow(scenario, durations, busy)
-    elif durations.constant:
-        yield from _certain_flow(scenario, durations)
-    elif grid.step < durations.deviation / 2 and smeared(scenario, durations):
+    if not durations.deviation:
+        found = waves(durations.mean, workers, trainer.batch_size, busy, scenario.duration)
+        if found is not None:
+            law, holds = "each batch in turn: W episodes at once, every E[d] seconds", "constant durations"
+            yield from _updates(scenario, found[0], 0.0, law, holds)
+            yield "trainer.utilisation", Expectation(found[1] / scenario.duration, 0.0, law, holds)
+    elif resolved(durations, grid):
         renewals = Renewals(durations, grid)
         yield from _flow(scenario, Flow(renewals, workers, trainer.batch_size, busy, trainer.publish_every))
-
-
-def _long_flow(scenario: Scenario, durations: Durations, busy: float) -> Iterator[tuple[str, Expectation]]:
-    """Of runs so long that their beginning does not matter."""
-    workers, batch = scenario.rollout.workers, scenario.trainer.batch_size
-    load = workers * busy / (batch * durations.mean)
-    law, holds = (
-        "min(W / (B E[d]), 1 / (U + S))",
-        "very long runs in which one of the two is clearly the less",
-    )
-    if not 1 / _CLEARLY < load < _CLEARLY:
-        rate = asynchronous_rate(durations.mean, workers, batch, busy)
-        yield from _updates(scenario, rate * scenario.duration, None, law, holds)
-        yield "trainer.utilisation", Expectation(min(1.0, load), None, law, holds)
-
-
-def _certain_flow(scenario: Scenario, durations: Durations) -> Iterator[tuple[str, Expectation]]:
-    trainer, workers = scenario.trainer, scenario.rollout.workers
-    times = trainer.update_seconds.mean(), trainer.weight_sync_seconds
-    found = waves(durations.mean, workers, trainer.batch_size, *times, end=scenario.duration)
-    if found is not None:
-        law, holds = "each batch in turn: W episodes at once, every E[d] seconds", "constant durations"
-        yield from _updates(scenario, found[0], 0.0, law, holds)
-        yield "trainer.utilisation", Expectation(found[1] / scenario.duration, 0.0, law, holds)
 
 
 def _flow(scenario: Scenario, flow: Flow) -> Iterator[tuple[str, Expectation]]:

@@ -34,28 +34,22 @@ class FlowFigures:
 
 
 def waves(
-    episode: float, workers: int, batch_size: int, update: float, push: float, *, end: float
+    episode: float, workers: int, batch_size: int, busy_seconds: float, end: float
 ) -> tuple[float, float] | None:
-    """The number of updates and the trainer's busy seconds where nothing is left to chance.
-
-    Every batch in turn, in the sums that a run makes of constant seconds; None if they are too many.
-    """
-    if end / episode * workers / batch_size > _MOST_UPDATES:
+    """The number of updates and the trainer's busy seconds of constant episodes; None of too many."""
+    most = int(end / episode) * workers // batch_size
+    if most > _MOST_UPDATES:
         return None
-    free = finish = busy = 0.0
-    finished = batches = updates = 0
-    while True:
-        while finished < (batches + 1) * batch_size and finish <= end:
-            finish += episode
-            finished += workers
-        taken = max(finish, free)
-        if taken > end:
-            return float(updates), busy
-        batches += 1
-        done = taken + update
-        free = done + push
-        busy += min(end - taken, update) + min(max(0.0, end - done), push)
-        updates += free <= end
+    batches = np.arange(1, most + 1)
+    taken = _taken(np.ceil(batches * batch_size / workers) * episode, busy_seconds, end)
+    return float((taken + busy_seconds <= end).sum()), float(np.minimum(end - taken, busy_seconds).sum())
+
+
+def _taken(complete: Values, busy_seconds: float, end: float) -> Values:
+    """When the trainer takes each batch, by the end, of those that are `complete` at these times."""
+    busy = np.arange(1, len(complete) + 1) * busy_seconds
+    taken = busy + np.maximum.accumulate(complete - busy)
+    return np.asarray(taken[taken <= end])
 
 
 @dataclass(frozen=True)
@@ -152,8 +146,7 @@ class Flow:
         path = self._path(z)
         batches = np.arange(1, int((path[-1] + 0.5) // batch) + 1)
         complete = np.interp(batches * batch - 0.5, path, self.renewals.grid.times)
-        taken = batches * busy + np.maximum.accumulate(complete - batches * busy)
-        taken = taken[taken <= end]
+        taken = _taken(complete, busy, end)
         n = len(taken)
         utilisation = float(np.minimum(busy, end - taken).sum()) / end
         if not n:

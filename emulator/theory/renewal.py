@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.values.distributions import Distribution, Mixture, Trace
+from emulator.values.distributions import Distribution
 
 Values = NDArray[Any]
 Transform = NDArray[np.complex128]
@@ -26,19 +26,7 @@ MOST_CELLS = 1 << 16
 _CELLS_TO_A_MEAN = 16
 _CELLS_TO_A_DEVIATION = 6
 _PARTS = 8
-_SPLITS = 6
-_STEEP = 0.002  # of its range: where a function moves by more within a cell, the cell is split
 _DAMPING = 1e-6  # of the last coefficient: as far from its square, which wraps around, as from rounding
-
-
-def atoms(distribution: Distribution) -> set[float]:
-    """The values that are taken with a positive chance, in seconds."""
-    match distribution:
-        case Mixture():
-            return set().union(*(atoms(part.distribution) for part in distribution.components))
-        case Trace():
-            return set(distribution.values.tolist())
-    return set() if distribution.variance() else {distribution.mean()}
 
 
 @dataclass(frozen=True)
@@ -61,11 +49,6 @@ class Durations:
     def deviation(self) -> float:
         """The standard deviation."""
         return float(self.distribution.variance() ** 0.5) / self.speed
-
-    @property
-    def constant(self) -> bool:
-        """Whether there is no spread at all."""
-        return not self.distribution.variance()
 
 
 @dataclass(frozen=True)
@@ -135,31 +118,10 @@ class Grid:
 
 
 def _integrals(function: Callable[[Values], Values], edges: Values) -> Values:
-    """The integrals of a bounded function that is monotone, or nearly so, from each edge to the next.
-
-    By Simpson's rule on parts that are split again and again where the function is steep: a jump is cornered,
-    as is a distribution that is narrower than a cell.
-    """
-    values = function(edges)
-    low, high, left, right = edges[:-1], edges[1:], values[:-1], values[1:]
-    into = np.arange(len(low))
-    steep = _STEEP * float(np.ptp(values))
-    integrals = np.zeros(len(low))
-    for split in range(_SPLITS + 1):
-        rough = np.abs(right - left) > (steep if split < _SPLITS else math.inf)
-        smooth = ~rough
-        middle = function((low[smooth] + high[smooth]) / 2)
-        means = (left[smooth] + 4 * middle + right[smooth]) / 6
-        np.add.at(integrals, into[smooth], means * (high - low)[smooth])
-        if not rough.any():
-            break
-        inner = low[rough, None] + (high - low)[rough, None] * (np.arange(_PARTS + 1) / _PARTS)
-        inner[:, -1] = high[rough]
-        values = function(inner.ravel()).reshape(inner.shape)
-        low, high = inner[:, :-1].ravel(), inner[:, 1:].ravel()
-        left, right = values[:, :-1].ravel(), values[:, 1:].ravel()
-        into = np.repeat(into[rough], _PARTS)
-    return integrals
+    """The integrals of a function from each edge to the next, by the midpoints of equal parts."""
+    widths = np.diff(edges)
+    middles = edges[:-1, None] + widths[:, None] * ((np.arange(_PARTS) + 0.5) / _PARTS)
+    return np.asarray(function(middles.ravel()).reshape(middles.shape).mean(axis=1) * widths)
 
 
 def grid_for(end: float, mean: float, deviation: float, most_cells: int = MOST_CELLS) -> Grid:

@@ -149,16 +149,7 @@ def test_a_worker_of_constant_episodes_is_followed_wave_by_wave() -> None:
     assert figure(result, "trainer.utilisation") == pytest.approx(laws["trainer.utilisation"].mean, rel=1e-9)
 
 
-# -- durations that drop within a step of the grid ------------------------------------------------------
-
-
-def small(
-    strategy: dict[str, Any], workers: int, batch: int, episode: Any, update: Any, **sections: Any
-) -> Scenario:
-    rollout = {"workers": workers, "episode_seconds": episode, "speed": sections.pop("speed", 1)}
-    trainer = {"batch_size": batch, "update_seconds": update}
-    return scenario(strategy, rollout=rollout, trainer=trainer, **{"duration": 7200, **sections})
-
+# -- durations that are often equal, so that many episodes or rounds end together ------------------------
 
 OFTEN_TEN = {
     "kind": "mixture",
@@ -170,55 +161,24 @@ OFTEN_TEN = {
 GATE_0 = {"kind": "asynchronous", "max_staleness": 0}
 
 
-def test_constant_episodes_generate_just_their_seconds_in_each_round() -> None:
-    laws = expected(small(GATE_0, 32, 1, 2, {"kind": "lognormal", "median": 10, "sigma": 1}, speed=2))
-    # A second of one of 32 workers in each round, but for the last round, which may be cut.
-    rounds = laws["updates"].mean
-    assert rounds / (32 * 7200) <= laws["workers.utilisation"].mean <= (rounds + 1) / (32 * 7200)
+@pytest.mark.parametrize("strategy", [SYNCHRONOUS, {"kind": "one_step_off"}, GATE_0])
+def test_of_rounds_of_episodes_that_often_last_equally_long_nothing_is_said(
+    strategy: dict[str, Any],
+) -> None:
+    assert expected(scenario(strategy, rollout={"episode_seconds": OFTEN_TEN})) == {}
 
 
-def test_a_round_of_one_that_nothing_follows_leaves_its_worker_no_pause() -> None:
-    episode = {"kind": "lognormal", "median": 20, "sigma": 0.5}
-    law = expected(small(SYNCHRONOUS, 2, 1, episode, 0))["workers.utilisation"]
-    assert law.mean == 0.5
-
-
-def test_one_step_off_generates_just_the_seconds_of_a_constant() -> None:
-    laws = expected(small({"kind": "one_step_off"}, 8, 8, 2, {"kind": "exponential", "mean": 10}))
-    # E[max(2, U)] = 2 + 10 exp(-0.2), and 2 seconds of each.
-    assert laws["workers.utilisation"].mean == pytest.approx(2 / (2 + 10 * math.exp(-0.2)), rel=0.005)
-
-
-def test_a_mixture_with_a_constant_part_has_the_utilisation_of_an_independent_calculation() -> None:
-    law = expected(small(SYNCHRONOUS, 2, 2, OFTEN_TEN, 0))["workers.utilisation"]
-    measured = [_utilisation_of_pairs(np.random.default_rng(seed)) for seed in range(400)]
-    assert law.mean == pytest.approx(fmean(measured), abs=SE * stdev(measured) / 20)
-    assert stdev(measured) / 20 < 0.003
-
-
-def _utilisation_of_pairs(rng: np.random.Generator) -> float:
-    long = 100 * np.exp(0.5 * rng.standard_normal((720, 2)))
-    durations = np.where(rng.random((720, 2)) < 0.1, long, 10.0)
-    begun = np.append(0.0, np.cumsum(durations.max(axis=1)))[:-1]
-    return float(np.clip(7200 - begun[:, None], 0.0, durations).sum() / (2 * 7200))
-
-
-def test_a_resampled_trace_of_two_values_has_the_utilisation_of_its_rounds(tmp_path: Any) -> None:
+def test_of_a_resampled_trace_of_two_values_nothing_is_said(tmp_path: Any) -> None:
     path = tmp_path / "durations.txt"
     path.write_text("5\n" * 9 + "60\n")
     trace = {"kind": "trace", "path": str(path), "order": "resample"}
-    laws = expected(small(SYNCHRONOUS, 2, 2, trace, 0, duration=36000))
-    # E[d] / E[max] = 10.5 / (5 * 0.81 + 60 * 0.19)
-    assert laws["workers.utilisation"].mean == pytest.approx(10.5 / 15.45, rel=0.001)
-    assert "updates" not in laws  # some end just with the run
+    assert expected(scenario(SYNCHRONOUS, rollout={"episode_seconds": trace})) == {}
 
 
-def test_the_flow_of_a_mixture_with_a_constant_part_has_its_rate() -> None:
-    law = expected(small(ASYNCHRONOUS, 64, 32, OFTEN_TEN, 0, speed=2))["updates"]
-    mean, square = 4.5 + 5 * math.exp(0.125), (90 + 1000 * math.exp(0.5)) / 4
-    # Renewals by T on average T / mean + square / (2 mean²) - 1, less half a batch that is begun.
-    finished = 64 * (7200 / mean + square / (2 * mean**2) - 1)
-    assert law.mean == pytest.approx(finished / 32 - 31 / 64, abs=0.3)
+def test_one_step_off_whose_rounds_mostly_last_a_constant_update_is_not_counted() -> None:
+    one_step_off = {"kind": "one_step_off"}
+    assert expected(scenario(one_step_off, sigma=0.3, trainer={"update_seconds": 60})) == {}
+    assert expected(scenario(one_step_off, sigma=0.3, trainer={"update_seconds": 25}))
 
 
 # -- short runs -----------------------------------------------------------------------------------------
@@ -417,21 +377,17 @@ def test_what_changes_nothing_changes_no_law() -> None:
     assert expected(idle) == plain
 
 
-def test_a_very_long_run_has_its_rate() -> None:
-    laws = expected(scenario(ASYNCHRONOUS, duration=1e6))
-    mean = 20 * math.exp(0.5)
-    assert laws["updates_per_hour"].mean == pytest.approx(3600 / mean)
-    assert laws["trainer.utilisation"].mean == pytest.approx(15 / mean)
+def test_of_a_very_long_run_what_it_tends_to_is_said() -> None:
+    case = scenario(ASYNCHRONOUS, duration=1e6)
+    assert set(expected(case)) == {*BUSY, "workers.goodput"}
+    assert limits(case)["updates_per_hour"].value == pytest.approx(3600 / (20 * math.exp(0.5)))
 
 
-def test_the_trainer_varies_with_the_number_of_updates_and_with_their_lengths() -> None:
+def test_the_trainer_is_busy_for_updates_of_varying_lengths() -> None:
     update = {"kind": "gamma", "mean": 15, "shape": 4}
-    law = expected(scenario(SYNCHRONOUS, sigma=0.5, trainer={"update_seconds": update}))[
-        "trainer.utilisation"
-    ]
-    # 6,000 simulated hours, in numpy: 0.18289 (0.00016), one varying by 0.01250 (0.00011).
-    assert law.mean == pytest.approx(0.18289, abs=SE * 0.00016)
-    assert law.sd == pytest.approx(0.0125, abs=0.0004)
+    laws = expected(scenario(SYNCHRONOUS, sigma=0.5, trainer={"update_seconds": update}))
+    # 6,000 simulated hours, in numpy: 0.18289 (0.00016).
+    assert laws["trainer.utilisation"].mean == pytest.approx(0.18289, abs=SE * 0.00016)
 
 
 def test_every_law_says_what_it_is_and_where_it_holds() -> None:
