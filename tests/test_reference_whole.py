@@ -314,6 +314,11 @@ def test_shared_gpus_switch_before_and_after_a_slower_update() -> None:
     result = run(plans, 4, cluster=cluster, strategy={"kind": "synchronous"})
     assert [round(t, 9) for t, _ in result["trained"]] == [1, 3.5]
     assert len(result["engine"]["idle"]) == 4
+    # One of four engines of 2 GPUs runs from 0 to 1 and from 2.5 to 3.5; all 8 train for 1.5, then for 0.5.
+    found = result["cluster"]["gpu_seconds"]
+    assert found == pytest.approx({"generating": 4, "training": 16, "idle": 12})
+    assert result["cluster"]["updates_per_gpu_hour"] == pytest.approx(1 / (8 * 4 / 3600))
+    assert result["cluster"]["trained_tokens_per_gpu_hour"] == pytest.approx(200 / (8 * 4 / 3600))
 
 
 def test_a_split_is_a_whole_number_of_engines() -> None:

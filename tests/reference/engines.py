@@ -14,13 +14,14 @@ Engines
   gate go on, then the lines of all engines are served, by number.
 - New weights `in_flight`: each engine that runs anything stops for the refresh overhead, then for the prefill
   of its K at that moment if `keep_cache` is false: `halt` twice. A running tool, a reset and a line are not
-  delayed by it, but get the version.
+  delayed by it, but get the version. Weights that come with the next episode prefill nothing again, also
+  where they pause the engines.
 - A crash takes engines that are up (a number means the lowest of those); one that is down stays as it is.
   All go down first, each setting its restart, a timer also after 0 seconds. Then what they ran has failed, in
   worker order, and groups that cannot complete are lost; then what is left of their lines chooses again,
   engines by number, each in order, everything to be prefilled; only then do the workers that it freed go
-  on. V = K = 0, `stopped_until` = now. Who was at a tool, or paused, finds at
-  its next request that its engine crashed since: it chooses again, and prefills everything.
+  on. V = K = 0, `stopped_until` = now. Who was at a tool, or paused, finds at its next request that its
+  engine crashed since: it chooses again, and prefills everything.
 - A slow-down in force stays with an engine through its crash.
 
 Episodes

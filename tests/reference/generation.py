@@ -92,6 +92,7 @@ class GeneratingSystem(System):
         self.generation = generation
         self.drawn_updates = draws.updates
         self.batch_tokens = 0.0
+        self.trained_tokens: list[float] = []
         super().__init__(settings, replace(draws, durations=generation.lengths, updates=self.update_seconds))
         self.engines = Engines(self, generation.shape, generation.speeds, generation.routing)
         self.trips: dict[int, Trip] = {}
@@ -282,7 +283,9 @@ class GeneratingSystem(System):
     # The trainer
 
     def train(self, batch: list[Group]) -> None:
-        self.batch_tokens = fsum(self.trips[e.k].context for group in batch for e in group.finished)
+        contexts = [self.trips[episode.k].context for group in batch for episode in group.finished]
+        self.batch_tokens = fsum(contexts)
+        self.trained_tokens += contexts
         super().train(batch)
 
     def update_seconds(self, number: int) -> float:

@@ -21,6 +21,11 @@ made it), correctly rounded sum.
 A split: `engines = (gpus - trainer_gpus) / engine_gpus`, whole and at least 1, and `trainer.gpus` is
 `trainer_gpus`. Shared: `gpus / engine_gpus` engines, all GPUs train, and an update is
 `switch_seconds + update * shared_slowdown + switch_seconds`, one timer: both switches belong to the update.
+
+With a cluster, `cluster` has `gpu_seconds`: `generating` (`engine_gpus` times the seconds in which an
+engine ran anything), `training` (the trainer's GPUs times its seconds of updating and pushing), and `idle`,
+the rest of GPUs times duration; `updates_per_gpu_hour`, and `trained_tokens_per_gpu_hour`, of the tokens of
+an update.
 """
 
 from __future__ import annotations
@@ -137,6 +142,8 @@ def run(
     if plans is not None:
         result["episode_tokens"] = result.pop("episode_seconds")
     result["engine"] = {**figures(system), "wait_seconds": line}
+    if scenario.get("cluster") is not None:
+        result["cluster"] = cluster_figures(system, scenario["cluster"], result)
     return result
 
 
@@ -187,7 +194,7 @@ def figures(system: GeneratingSystem) -> dict[str, Any]:
     for engine in engines:
         engine.bring()
     ran = fsum(t for engine in engines for t in [*engine.stays, *[end] * engine.running])
-    busy = [fsum([*engine.busy, *[end] * (engine.running > 0)]) for engine in engines]
+    busy = busy_seconds(system)
     tokens = fsum(part for engine in engines for part in engine.token_parts())
     prefilling = fsum(seconds for engine in engines for seconds in engine.prefills)
     return {
@@ -199,4 +206,28 @@ def figures(system: GeneratingSystem) -> dict[str, Any]:
         "kv_peak": max(engine.peak for engine in engines),
         "preempted": sum(engine.preempted for engine in engines),
         "idle": [1 - seconds / end for seconds in busy],
+    }
+
+
+def busy_seconds(system: GeneratingSystem) -> list[float]:
+    """In which each engine ran anything."""
+    return [fsum([*e.busy, *[system.now] * (e.running > 0)]) for e in system.engines.all]
+
+
+def cluster_figures(
+    system: GeneratingSystem, cluster: dict[str, Any], result: dict[str, Any]
+) -> dict[str, Any]:
+    """What the GPUs of a cluster did."""
+    trainer = result["trainer"]["seconds"]
+    total = cluster["gpus"] * system.now
+    generating = cluster["engine_gpus"] * fsum(busy_seconds(system))
+    training = system.generation.gpus * (trainer["updating"] + trainer["pushing"])
+    return {
+        "gpu_seconds": {
+            "generating": generating,
+            "training": training,
+            "idle": total - generating - training,
+        },
+        "updates_per_gpu_hour": result["updates"] * 3600 / total,
+        "trained_tokens_per_gpu_hour": fsum(system.trained_tokens) * 3600 / total,
     }
