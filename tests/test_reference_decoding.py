@@ -29,11 +29,11 @@ def test_a_step_with_context_and_a_prefill() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_fluid_agrees_with_single_steps(seed: int) -> None:
-    # Where caches overflow, which request is put out can hang on a single token, and another one does then
-    # another's work: the mean of these few episodes moves, not by the fluid. There the bound is wider.
+    # Where a cache overflows, who is put out can hang on a single token, which moves the mean of so few
+    # episodes. Over 800 it moved by half a percent at most there, too.
     setup = random_setup(seed)
     fluid, steps = FluidLoop(setup).run(), StepLoop(setup).run()
-    bound = 0.005 if steps.preempted == fluid.preempted == 0 else 0.02
+    bound = 0.005 if steps.preempted == fluid.preempted == 0 else 0.01
     assert fluid.mean() == pytest.approx(steps.mean(), rel=bound)
     asked = sum(plan.generated() for plan in setup.plans)
     assert steps.tokens == asked
