@@ -15,9 +15,9 @@ from typing import TextIO
 
 from emulator.events import Event
 from emulator.figures import GENERATING, Figures
+from emulator.figures.text import clock_time, count, decimal, share
 from emulator.runner import LaneView, Session, ticks
 from emulator.scenario import Scenario
-from emulator.summary import clock_time, share
 from emulator.text import writable
 
 INTERVAL = 300.0
@@ -110,12 +110,11 @@ class ProgressLines:
 def figures_text(figures: Figures, t: float) -> str:
     """Updates, utilisation and mean staleness at `t`, in a few words."""
     busy, staleness = _busy_and_staleness(figures, t)
-    plural = "" if figures.updates == 1 else "s"
-    return f"{figures.updates} update{plural}, {busy} busy, staleness {staleness}"
+    return f"{count(figures.updates, 'update')}, {busy} busy, staleness {staleness}"
 
 
 def _busy_and_staleness(figures: Figures, t: float) -> tuple[str, str]:
     service = figures.service_seconds(t)
     busy = figures.worker_seconds(t)[GENERATING] / service if service else None
     mean = figures.staleness_figures()["mean"]
-    return share(busy), "-" if mean is None else f"{mean:.2f}"
+    return share(busy), decimal(mean)

@@ -9,15 +9,7 @@ from rich.console import Console
 import emulator
 from emulator import Run, RunError, Scenario
 from emulator.errors import DeadlockError, EndlessInstantError, LearnerError
-from emulator.summary import (
-    RaceSummary,
-    RunSummary,
-    clock_time,
-    number,
-    seconds_text,
-    share,
-    verdict,
-)
+from emulator.summary import RaceSummary, RunSummary, verdict
 from emulator.theory import limits
 from tests.golden.make import CLOCK, WIDTHS, draw, golden, summaries
 
@@ -230,40 +222,6 @@ def test_markup_in_names_is_printed_as_it_is() -> None:
     text = draw(RaceSummary([lane("[bold]a", 10.0), lane("[/]", 20.0)]), 80)
     assert "[bold]a" in text
     assert "[/]" in text
-
-
-def test_figures_are_formatted_for_people() -> None:
-    assert [clock_time(t) for t in (0, 59.99, 3600, 360000)] == [
-        "00:00:00",
-        "00:00:59",
-        "01:00:00",
-        "100:00:00",
-    ]
-    assert [seconds_text(t) for t in (None, 0.04, 32.57, 119.9, 120, 754)] == [
-        "-",
-        "0.0 s",
-        "32.6 s",
-        "119.9 s",
-        "2:00",
-        "12:34",
-    ]
-    assert [share(x) for x in (None, 0.0, 0.004, 0.5, 0.995, 0.99999, 1.0)] == [
-        "-",
-        "0%",
-        "0.4%",
-        "50%",
-        "99.5%",
-        "100%",
-        "100%",
-    ]
-    assert [number(x) for x in (None, 0, 3, 31.39, 99.97, 11374.7)] == [
-        "-",
-        "0",
-        "3",
-        "31.4",
-        "100",
-        "11,375",
-    ]
 
 
 def test_only_a_deadlock_is_called_one() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from emulator.figures.text import count
 from emulator.scenario import Scenario
 from emulator.strategies import Strategy
 from emulator.sweeps import Sweep
@@ -57,7 +58,7 @@ class Option:
     @property
     def name(self) -> str:
         """The strategy and the workers, in few words."""
-        return f"{self.strategy_name}, {self.workers:,} worker{'' if self.workers == 1 else 's'}"
+        return f"{self.strategy_name}, {count(self.workers, 'worker')}"
 
     @property
     def works(self) -> bool:

@@ -13,7 +13,7 @@ from emulator.advice.advising import Advice
 from emulator.advice.choosing import Choice, missed
 from emulator.advice.limits import Limit
 from emulator.advice.options import BIAS, BUSY, GOODPUT, OLDEST, P95, STALENESS, UPDATES, Option
-from emulator.plots.words import seeds_text
+from emulator.figures.text import count, seeds
 from emulator.sweeps.intervals import intervals_text
 
 WIDTH = 100
@@ -64,10 +64,10 @@ def _heading(advice: Advice) -> Iterator[RenderableType]:
     table = Table.grid(expand=True, padding=(0, 1))
     table.add_column(overflow="ellipsis", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
-    title = Text.assemble((f"advice: {advice.scenario.name}", "bold"), f"  {seeds_text(advice.seeds)}")
+    title = Text.assemble((f"advice: {advice.scenario.name}", "bold"), f"  {seeds(advice.seeds)}")
     table.add_row(title, intervals_text(len(advice.seeds)))
     yield table
-    workers = f"at most {advice.budget:,} worker{'' if advice.budget == 1 else 's'}"
+    workers = f"at most {count(advice.budget, 'worker')}"
     yield Text(f"limits: {', '.join([*map(str, advice.limits), workers])}")
     met = len(advice.met)
     found = f"{met or 'none'} of {len(advice.options):,} candidates meet{'s' if met < 2 else ''} them"

@@ -18,6 +18,7 @@ from emulator.cli.endings import complain
 from emulator.cli.output import can_be_drawn_on, write_drawn, write_lines
 from emulator.cli.promise import tell_promise
 from emulator.errors import MissingExtraError
+from emulator.figures.text import span
 from emulator.scenario import bundled_scenarios
 from emulator.scenario.loading import find
 from emulator.signals import be_deaf, exit_code
@@ -233,7 +234,7 @@ class _Lines:
         begun, before = self._begun
         rest = ""
         if before < done < runs:
-            rest = f", about {(now - begun) / (done - before) * (runs - done):.0f} s left"
+            rest = f", about {span((now - begun) / (done - before) * (runs - done))} left"
         complain(f"{done:,} of {runs:,} runs{rest}")
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from emulator import events as ev
 from emulator.dashboard.log import Log, worker
-from emulator.dashboard.text import span
+from emulator.figures.text import span
 
 
 class _Loss(NamedTuple):

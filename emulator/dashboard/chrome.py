@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from emulator.dashboard import text
 from emulator.dashboard.canvas import Area, Canvas, fitting
 from emulator.dashboard.log import Entry
 from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import Role
+from emulator.figures import text
 from emulator.text import pad, width
 
 _SLOW = 0.95  # of the asked speed
@@ -67,7 +67,7 @@ def is_small(size: tuple[int, int]) -> bool:
 def head(canvas: Canvas, title: str, what: str, clock: ClockReading, duration: float) -> None:
     """The first row: what is watched, the speed asked for and achieved, the emulated time."""
     x = canvas.put(0, 0, f" {title} ", Role.TITLE)
-    time = f"{text.clock(clock.t)} / {text.clock(duration)} "
+    time = f"{text.clock_time(clock.t)} / {text.clock_time(duration)} "
     left = canvas.right(canvas.width, 0, time, Role.STRONG) - 2
     if clock.frames is not None:
         left = canvas.right(left, 0, f"{clock.frames:.0f} frames/s", Role.DIM) - 2
@@ -104,7 +104,7 @@ def timeline(canvas: Canvas, y: int, share: float, marks: Iterable[float]) -> No
 def log_lines(canvas: Canvas, y: int, entries: Sequence[tuple[str, Entry]]) -> None:
     """Notable events, one a row; each with its lane, if there are several."""
     for row, (lane, entry) in enumerate(entries):
-        x = canvas.put(1, y + row, f"{text.clock(entry.t)} ", Role.DIM)
+        x = canvas.put(1, y + row, f"{text.clock_time(entry.t)} ", Role.DIM)
         if lane:
             x = canvas.put(x, y + row, f"{lane} ", Role.STRONG)
         canvas.put(x, y + row, entry.text, _LOG_ROLES.get(entry.kind, Role.TEXT))
@@ -151,7 +151,7 @@ def price(lane: ShownLane) -> list[tuple[str, Role]]:
     if staleness["mean"] is None:
         return [("nothing trained yet", Role.DIM)]
     limit = lane.limit
-    words = [(f"staleness {staleness['mean']:.1f}", Role.STALE)]
+    words = [(f"staleness {text.decimal(staleness['mean'])}", Role.STALE)]
     if limit is not None:
         over = staleness["max"] > limit
         words.append((f"max {staleness['max']} (limit {limit:g})", Role.WARNING if over else Role.TEXT))
@@ -170,7 +170,7 @@ def lost_work(lane: ShownLane) -> list[tuple[str, Role]]:
     bias = lane.figures.length_figures()["length_bias"]
     words = [(f"{text.count(thrown, 'episode')} thrown away", Role.TEXT)]
     if bias is not None:
-        words.insert(0, (f"length bias {bias:.2f}", Role.WARNING if bias < _BIASED else Role.TEXT))
+        words.insert(0, (f"length bias {text.decimal(bias)}", Role.WARNING if bias < _BIASED else Role.TEXT))
     return words
 
 

@@ -18,7 +18,7 @@ from emulator.dashboard.crew import ABSENT, BLOCKED, DOWN, GATED, IDLE, RUN, STR
 from emulator.dashboard.log import Entry, Log, worker
 from emulator.dashboard.past import Column, Past, Totals
 from emulator.dashboard.scale import Scale
-from emulator.dashboard.text import span
+from emulator.figures.text import span
 from emulator.learner import TARGET_SHARE
 from emulator.scenario import Scenario
 

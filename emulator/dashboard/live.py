@@ -25,9 +25,9 @@ from emulator.dashboard.scale import scale
 from emulator.dashboard.state import Looking, ShownLane
 from emulator.dashboard.svg import save
 from emulator.dashboard.terminal import Terminal
-from emulator.dashboard.text import clock as time_text
 from emulator.dashboard.theme import ASCII, THEMES, UNICODE
 from emulator.dashboard.watched import Watched
+from emulator.figures.text import clock_time
 from emulator.runner import EventSink, Session
 from emulator.scenario import Scenario
 from emulator.signals import BACKGROUND, CONTINUED, ENDING, RESIZED, STOP, hearing, ignored, stop_here
@@ -117,7 +117,7 @@ class _Running:
     @property
     def standing(self) -> str | None:
         if self._looks_back:
-            return f"looking back to {time_text(self._back_at)}; End comes back"
+            return f"looking back to {clock_time(self._back_at)}; End comes back"
         return "the run is over: any key for the summary" if self.ended else None
 
     @property
@@ -246,7 +246,7 @@ class Show:
     def _export(self) -> str:
         """Save the present frame as a picture; returns where, or why not."""
         canvas = self._frame(replace(self._controls.looking, keys=False))
-        time = time_text(self._watched.now).replace(":", "")
+        time = clock_time(self._watched.now).replace(":", "")
         name = "".join(c if c.isalnum() else "-" for c in self._watched.scenarios[0].name)
         path = self._options.folder / f"{name}-{time}.svg"
         try:

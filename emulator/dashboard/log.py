@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from emulator.dashboard.text import count, span
+from emulator.figures.text import count, decimal, span, times
 
 _KEPT = 64
 _ROOMY = 3  # rows, from which on the longest wait stays
@@ -52,12 +52,12 @@ class Log:
 
     def straggler(self, t: float, number: int, age: float, median: float) -> None:
         """A worker finished an episode that took very long."""
-        times = f", {age / median:.0f}x the median" if age < _COUNTLESS * median else ""
-        self.add(t, "straggler", f"{worker(number)} finished a straggler after {span(age)}{times}")
+        beyond = f", {times(age / median)} the median" if age < _COUNTLESS * median else ""
+        self.add(t, "straggler", f"{worker(number)} finished a straggler after {span(age)}{beyond}")
 
     def published(self, t: float, version: int, staleness: float) -> None:
         """A version was published."""
-        text = f"policy v{version} published, trained on data {staleness:.1f} versions stale"
+        text = f"policy v{version} published, trained on data {decimal(staleness)} versions stale"
         self.publication = Entry(t, "publish", text)
 
     def waited(self, t: float, text: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from emulator.dashboard.canvas import Area, Canvas
 from emulator.dashboard.state import ShownLane
 from emulator.dashboard.theme import Role
+from emulator.figures import text
 
 _LEAST_SCALE = 4.0  # versions: below it a small staleness would look large
 
@@ -57,7 +58,7 @@ def reward_text(lane: ShownLane) -> str:
     learning = lane.figures.learning
     if learning is None:
         return ""
-    return "-" if learning.last is None else f"{learning.last.reward:.2f}"
+    return text.decimal(None if learning.last is None else learning.last.reward)
 
 
 def histogram(canvas: Canvas, area: Area, lane: ShownLane) -> None:
@@ -66,22 +67,21 @@ def histogram(canvas: Canvas, area: Area, lane: ShownLane) -> None:
     y, end = area.y, area.y + area.height
     rows = _lags(counts, area.height - (limit is not None))
     largest, total = max(n for _, n in rows.values()) or 1, sum(n for _, n in rows.values())
-    label = max(2, *(len(text) for text, _ in rows.values()))
+    label = max(2, *(len(lag) for lag, _ in rows.values()))
     ruled = limit is None
-    for k, (text, n) in rows.items():
+    for k, (lag, n) in rows.items():
         over = limit is not None and k > limit
         if over and not ruled:
             _rule(canvas, area._replace(y=y), lane)
             y, ruled = y + 1, True
-        canvas.put(area.x, y, text.rjust(label), Role.WARNING if over else Role.DIM)
+        canvas.put(area.x, y, lag.rjust(label), Role.WARNING if over else Role.DIM)
         if n:
             length = max(area.width - label - 6, 1)
             eighths = -(-n * length * 8 // largest)
             bars = canvas.glyphs.bar
             drawn = bars[8] * (eighths // 8) + (bars[eighths % 8] if eighths % 8 else "")
             canvas.put(area.x + label + 1, y, drawn, Role.LIMIT if over else Role.STALE)
-            share = n / total
-            canvas.right(area.x + area.width, y, f"{share * 100:.0f}%" if share >= 0.01 else "<1%", Role.DIM)
+            canvas.right(area.x + area.width, y, text.share(n / total), Role.DIM)
         else:
             canvas.put(area.x + label + 1, y, canvas.glyphs.rest, Role.REST)
         y += 1

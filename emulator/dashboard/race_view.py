@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from emulator.dashboard import text
 from emulator.dashboard.big import LARGE_ROWS, SMALL_ROWS, put_large, put_small
 from emulator.dashboard.canvas import Area, Canvas
 from emulator.dashboard.chrome import (
@@ -21,6 +20,7 @@ from emulator.dashboard.meters import bar, reward_text, scaled, sparkline, stale
 from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import ASCII, Glyphs, Role
 from emulator.dashboard.workers import draw_raster, legend
+from emulator.figures import text
 from emulator.text import cut, pad
 from emulator.text import width as width_of
 
@@ -129,7 +129,7 @@ def _headline(canvas: Canvas, y: int, lanes: Sequence[ShownLane]) -> int:
     lead = done(ranked[0]) / done(ranked[1]) if len(ranked) > 1 and done(ranked[1]) else 1.0
     if canvas.height < 30 or lead < _LEADS or canvas.glyphs is ASCII:
         return _verdict(canvas, 1, y, lanes) + (canvas.height >= 30)
-    digits = f"{lead:.1f}x" if lead < 100 else f"{lead:.0f}x"
+    digits = text.times(lead)
     put, rows = (put_large, LARGE_ROWS) if canvas.height >= 45 else (put_small, SMALL_ROWS)
     x = put(canvas, 2, y, digits, Role.LEAD)
     end = _verdict(canvas, x + 2, y + rows // 2 - (rows == SMALL_ROWS), lanes)
@@ -165,13 +165,13 @@ def ahead(leader: ShownLane, others: Sequence[ShownLane]) -> str:
     parts = []
     for lane in others:
         if done(lane):
-            parts.append(f"{done(leader) / done(lane):.1f}x {lane.name}")
+            parts.append(f"{text.times(done(leader) / done(lane))} {lane.name}")
         else:
             parts.append(f"{lane.name} has none")
     if len(others) == 1 and done(others[0]):
         if done(leader) == done(others[0]):
             return "neck and neck."
-        return f"{leader.name} is {done(leader) / done(others[0]):.1f}x ahead."
+        return f"{leader.name} is {text.times(done(leader) / done(others[0]))} ahead."
     if len(parts) > MOST - 1:
         parts = [parts[0], parts[-1]]
     return f"{leader.name} leads: {', '.join(parts)}."
@@ -184,7 +184,7 @@ def _why(lane: ShownLane) -> str:
     idle = 1 - seconds[Role.RUN] / service
     waited = lane.history.barrier.seconds
     alone = f", {text.span(waited)} all waited for one" if waited >= lane.history.scale.column else ""
-    return f"{lane.name} workers idle {text.percent(idle)}{alone}."
+    return f"{lane.name} workers idle {text.share(idle)}{alone}."
 
 
 def _meters(canvas: Canvas, area: Area, lane: ShownLane) -> None:
@@ -194,9 +194,9 @@ def _meters(canvas: Canvas, area: Area, lane: ShownLane) -> None:
     staleness = lane.figures.staleness_figures()["mean"]
     names = _NAMES if width >= 36 else _SHORT_NAMES
     values = (
-        text.percent(workers),
-        text.percent(trainer),
-        text.number(staleness),
+        text.share(workers),
+        text.share(trainer),
+        text.decimal(staleness),
         f"{lane.figures.depth:,}",
         "",
     )
@@ -217,7 +217,9 @@ def _meters(canvas: Canvas, area: Area, lane: ShownLane) -> None:
 
 def _start(area: Area) -> int:
     """Where bars and sparklines begin, behind names and values."""
-    return area.x + max(len(name) for name in (_NAMES if area.width >= 36 else _SHORT_NAMES)) + 6
+    if area.width >= 36:
+        return area.x + max(map(len, _NAMES)) + 7
+    return area.x + max(map(len, _SHORT_NAMES)) + 6
 
 
 def _reward(canvas: Canvas, area: Area, lane: ShownLane) -> None:
@@ -251,7 +253,7 @@ def _hit(canvas: Canvas, y: int, lanes: Sequence[ShownLane]) -> None:
     factor = next(hit.factor for hit in hits if hit is not None)
     episodes = {hit.episode for hit in hits if hit is not None}
     which = f"episode {episodes.pop()}" if len(episodes) == 1 else "an episode each"
-    x = canvas.put(1, y, f"{text.clock(latest)} ", Role.DIM)
+    x = canvas.put(1, y, f"{text.clock_time(latest)} ", Role.DIM)
     x = canvas.put(x, y, f"straggler x{factor:g}, {which}:", Role.MARK) + 2
     words = [
         (f"{lane.name} {_cost(lane, hit)}", Role.WARNING if _lost(lane, hit) else Role.STRONG)

@@ -21,9 +21,9 @@ from emulator.dashboard.log import Entry
 from emulator.dashboard.past import Column
 from emulator.dashboard.scale import Scale, recorded_scale
 from emulator.dashboard.state import ShownLane
-from emulator.dashboard.text import clock as time_text
 from emulator.events import Inject, Publish
 from emulator.figures.sums import ExactSum
+from emulator.figures.text import clock_time
 from emulator.recording import Recording
 from emulator.scenario import Scenario
 
@@ -159,7 +159,7 @@ class States:
 
 def cut_text(t: float) -> str:
     """What is said where a recording was cut off."""
-    return f"the recording was cut off here, at {time_text(t)}"
+    return f"the recording was cut off here, at {clock_time(t)}"
 
 
 def previous(times: Sequence[float], t: float) -> float | None:

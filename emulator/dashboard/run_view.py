@@ -1,8 +1,9 @@
 """The view of one lane: who does what now, how busy, how stale, and how it came there."""
 
+from collections.abc import Callable
+
 import numpy as np
 
-from emulator.dashboard import text
 from emulator.dashboard.canvas import Area, Canvas
 from emulator.dashboard.chrome import (
     foot,
@@ -19,6 +20,7 @@ from emulator.dashboard.meters import bar, histogram, reward_text, scaled, spark
 from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import Glyphs, Role
 from emulator.dashboard.workers import draw_grid, draw_raster, layout, legend
+from emulator.figures import text
 
 KEYS = (
     ("q", "quit"),
@@ -72,7 +74,7 @@ def verdict(canvas: Canvas, x: int, y: int, lane: ShownLane) -> None:
         return
     words = [(text.count(lane.figures.updates, "update"), Role.LEAD)]
     if lane.history.t > 0:
-        words.append((f"{lane.figures.updates * 3600 / lane.history.t:.0f}/h", Role.TEXT))
+        words.append((f"{text.number(lane.figures.updates * 3600 / lane.history.t)}/h", Role.TEXT))
     words += [waits(lane), *lost_work(lane)]
     put_words(canvas, x, y, words, room=canvas.width - x - 1)
 
@@ -83,17 +85,18 @@ def waits(lane: ShownLane) -> tuple[str, Role]:
     service = sum(seconds) or 1.0
     busy = seconds[Role.RUN] / service
     causes = ", ".join(
-        f"{name} {text.percent(seconds[state] / service)}"
+        f"{name} {text.share(seconds[state] / service)}"
         for state, name in _WAITS
         if seconds[state] >= service / 200
     )
-    return f"workers idle {text.percent(1 - busy)}" + (f": {causes}" if causes else ""), Role.TEXT
+    return f"workers idle {text.share(1 - busy)}" + (f": {causes}" if causes else ""), Role.TEXT
 
 
 def _small(canvas: Canvas, lane: ShownLane) -> None:
     """The two bars, and the verdict with its price."""
+    shares = [text.share(share) for _, share, _ in _bars(lane)]
     for row, (name, share, role) in enumerate(_bars(lane), 1):
-        x = canvas.put(1, row, f"{name} {text.percent(share):>4} ")
+        x = canvas.put(1, row, f"{name} {shares[row - 1].rjust(max(4, *map(len, shares)))} ")
         bar(canvas, Area(x, row, canvas.width - x - 1, 1), share, role)
     verdict(canvas, 1, 3, lane)
     put_words(canvas, 1, 4, price(lane), room=canvas.width - 2)
@@ -129,12 +132,12 @@ def _meters(canvas: Canvas, y: int, thick: int, lane: ShownLane) -> None:
     x = 2
     for name, share, role in _bars(lane):
         end = canvas.put(x, y, f"{name.upper()} BUSY ", Role.DIM)
-        canvas.put(end, y, text.percent(share), Role.STRONG)
+        canvas.put(end, y, text.share(share), Role.STRONG)
         bar(canvas, Area(x, y + 1, third - 2, thick), share, role)
         x += third
     figures = lane.figures.staleness_figures()
     end = canvas.put(x, y, "STALENESS mean ", Role.DIM)
-    end = canvas.put(end, y, text.number(figures["mean"]), Role.STRONG)
+    end = canvas.put(end, y, text.decimal(figures["mean"]), Role.STRONG)
     if figures["max"] is not None:
         canvas.put(end, y, f"  max {figures['max']}", Role.DIM)
     staleness_bar(canvas, Area(x, y + 1, canvas.width - x - 2, thick), lane)
@@ -172,9 +175,9 @@ def _sparklines(canvas: Canvas, y: int, lane: ShownLane) -> None:
     busy, queue, stale, trainer = rates.busy(), rates.queue(), rates.staleness(), rates.trainer()
     lines: list[tuple[str, str, list[float | None], Role]] = [
         ("queue", f"{lane.figures.depth:,}", scaled(queue, 4.0), Role.TEXT),
-        ("workers %", _percent(busy), busy, Role.BUSY),
-        ("trainer %", _percent(trainer), trainer, Role.TRAINER),
-        ("staleness", text.number(stale[-1] if stale else None), scaled(stale, 2.0), Role.STALE),
+        ("workers", _now(busy, text.share), busy, Role.BUSY),
+        ("trainer", _now(trainer, text.share), trainer, Role.TRAINER),
+        ("staleness", _now(stale, text.decimal), scaled(stale, 2.0), Role.STALE),
     ]
     if lane.figures.learning is not None:
         lines.append(("reward", reward_text(lane), rates.reward(), Role.LEAD))
@@ -199,5 +202,5 @@ def _axis(canvas: Canvas, x: int, y: int, columns: int, lane: ShownLane) -> None
             canvas.put(x + int((mark - first) / step), y, canvas.glyphs.up, Role.MARK)
 
 
-def _percent(values: list[float | None]) -> str:
-    return "-" if not values or values[-1] is None else f"{values[-1] * 100:.0f}"
+def _now(values: list[float | None], write: Callable[[float | None], str]) -> str:
+    return write(values[-1] if values else None)

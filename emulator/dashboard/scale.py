@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import SeedSequence
 
-from emulator.dashboard.text import nice_step
 from emulator.events import Event, Start
+from emulator.figures.text import nice_step
 from emulator.recording import Recording
 from emulator.scenario import Scenario
 from emulator.values.distributions import Distribution

@@ -11,16 +11,16 @@ from typing import Any, TextIO
 from ruamel.yaml import YAML
 
 from emulator.dashboard.scale import recorded_scale
-from emulator.dashboard.text import clock
 from emulator.exports import plots
 from emulator.exports.series import ACCOUNTS, Series
 from emulator.exports.settings import Settings
 from emulator.exports.style import STYLE
 from emulator.exports.tracks import Tracks
 from emulator.figures import GENERATING
+from emulator.figures.text import clock_time, count, decimal, mean_span, number, share, span
 from emulator.recording import RecordedLane, Recording
 from emulator.recording.outcome import outcomes
-from emulator.summary import decimal, number, seconds_text, share, verdict
+from emulator.summary import verdict
 from emulator.summary.interventions import injection
 from emulator.version import __version__
 
@@ -50,12 +50,14 @@ def write(recording: Recording, settings: Settings, file: TextIO) -> None:
         f"<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
     )
     kind = "race: same seed, same episodes" if recording.is_race else scenario.strategy.label
-    facts = f"{kind} · {scenario.rollout.workers} workers · seed {recording.seed} · {clock(recording.t_end)}"
+    facts = (
+        f"{kind} · {scenario.rollout.workers} workers · seed {recording.seed} · {clock_time(recording.t_end)}"
+    )
     file.write(f"<header>\n<h1>{title}</h1>\n<p>{escape(facts)}</p>\n")
     if scenario.description:
         file.write(f"<p>{escape(scenario.description)}</p>\n")
     if recording.cut is not None:
-        file.write(f'<p class="alert">Cut off at {clock(recording.t_end)}.</p>\n')
+        file.write(f'<p class="alert">Cut off at {clock_time(recording.t_end)}.</p>\n')
     runs = outcomes(recording)
     if recording.is_race:
         file.write(f'<p class="verdict">{escape(verdict(runs))}</p>\n')
@@ -175,7 +177,7 @@ def _happened(one: _Drawn, kind: str) -> bool:
 def _injections(marks: plots.Marks) -> str:
     if not marks:
         return ""
-    items = "".join(f"<li><b>{clock(t)}</b> {escape(label)}</li>" for t, label in marks[:20])
+    items = "".join(f"<li><b>{clock_time(t)}</b> {escape(label)}</li>" for t, label in marks[:20])
     more = f"<li>and {len(marks) - 20} more</li>" if len(marks) > 20 else ""
     return f'<ul class="injections">{items}{more}</ul>\n'
 
@@ -185,9 +187,9 @@ def _figures(result: dict[str, Any]) -> str:
     workers, told, queue = result["workers"], result["staleness"], result["queue"]
     episodes, lengths = result["episodes"], result["episode_seconds"]
     lost = {name: episodes[name] for name in ("dropped", "aborted", "failed") if episodes[name]}
-    bias = f"{seconds_text(lengths['trained_mean'])} of {seconds_text(lengths['started_mean'])}"
+    bias = f"{mean_span(lengths['trained_mean'])} of {mean_span(lengths['started_mean'])}"
     rows = [
-        ("updates per hour", number(result["updates_per_hour"]), f"{result['updates']:,} updates"),
+        ("updates per hour", number(result["updates_per_hour"]), count(result["updates"], "update")),
         ("workers busy", share(workers["utilisation"]), f"goodput {share(workers['goodput'])}"),
         ("trainer busy", share(result["trainer"]["utilisation"]), f"{result['publications']:,} published"),
         ("staleness", decimal(told["mean"]), f"p95 {number(told['p95'])}, max {number(told['max'])}"),
@@ -201,7 +203,7 @@ def _figures(result: dict[str, Any]) -> str:
     ]
     if learning := result.get("learning"):
         reached = learning["minutes_to_80"]
-        after = "80% not reached" if reached is None else f"80% after {reached:.1f} min"
+        after = "80% not reached" if reached is None else f"80% after {span(60 * reached)}"
         rows.append(("reward, small model", decimal(learning["reward"]), after))
     cards = "".join(
         f"<div><dt>{name}</dt><dd><b>{value}</b> <small>{escape(detail)}</small></dd></div>"

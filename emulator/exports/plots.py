@@ -6,9 +6,9 @@ from itertools import groupby
 
 import numpy as np
 
-from emulator.dashboard.text import clock, nice_step, span
 from emulator.exports.series import ACCOUNTS, STRAGGLER, Floats
 from emulator.figures import GENERATING
+from emulator.figures.text import clock_time, compact, nice_step, share, span
 
 WIDTH, HEIGHT = 420, 140
 _LEFT, _RIGHT, _TOP, _BOTTOM = 36, 8, 10, 18
@@ -77,7 +77,7 @@ def histogram(label: str, counts: Sequence[int], limit: float | None) -> str:
             f'<text class="tick middle" x="{middle:.1f}" y="{HEIGHT - 5}">{i}{more}</text>'
         )
         if n:
-            parts.append(f'<text class="tick middle" x="{middle:.1f}" y="{y - 2:.1f}">{_short(n)}</text>')
+            parts.append(f'<text class="tick middle" x="{middle:.1f}" y="{y - 2:.1f}">{compact(n)}</text>')
     return _picture(label, HEIGHT, parts)
 
 
@@ -134,9 +134,9 @@ def _height(value: float, top: float) -> float:
 
 def _ground(t_end: float, top: float, *, percent: bool) -> str:
     parts = []
-    for share in (0.0, 0.5, 1.0):
-        y = _TOP + _DOWN * (1 - share)
-        value = f"{100 * share * top:.0f}%" if percent else _short(share * top)
+    for part in (0.0, 0.5, 1.0):
+        y = _TOP + _DOWN * (1 - part)
+        value = share(part * top) if percent else compact(part * top)
         parts.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>')
         parts.append(f'<text class="tick end" x="{_LEFT - 4}" y="{y + 3.5:.1f}">{value}</text>')
     return "".join(parts) + _times(t_end, _TOP + _DOWN)
@@ -162,16 +162,10 @@ def _marks(marks: Marks, t_end: float, y: float, down: float) -> str:
     for near in places.values():
         (t, label), more = near[0], f" and {len(near) - 1:,} more" if len(near) > 1 else ""
         at = f"M{_LEFT + _ACROSS * t / (t_end or 1.0):.1f} {y:.1f}v{down:.1f}"
-        parts.append(f'<path class="mark" d="{at}"><title>{clock(t)} {escape(label)}{more}</title></path>')
+        parts.append(
+            f'<path class="mark" d="{at}"><title>{clock_time(t)} {escape(label)}{more}</title></path>'
+        )
     return "".join(parts)
-
-
-def _short(value: float) -> str:
-    if value >= 9950:
-        return f"{value / 1000:.0f}k"
-    if value >= 995:
-        return f"{value / 1000:.1f}k".replace(".0k", "k")
-    return f"{value:.2f}".rstrip("0").rstrip(".") if value < 10 else f"{value:.0f}"
 
 
 def _picture(label: str, height: float, parts: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from emulator.figures.text import seeds
 from emulator.plots.charts import (
     Across,
     Ages,
@@ -17,7 +18,7 @@ from emulator.plots.charts import (
 )
 from emulator.plots.plan import Line, Plan, plans
 from emulator.plots.table import Table
-from emulator.plots.words import failures_text, scenario_text, seeds_text, subject, value_label
+from emulator.plots.words import failures_text, scenario_text, subject, value_label
 from emulator.sweeps.intervals import FEWEST
 from emulator.sweeps.table import Sweep
 
@@ -89,7 +90,7 @@ def _staleness(table: Table, plan: Plan) -> HeatMap | None:
     )
     longest = max(map(len, counts.values()))
     labels = (*map(str, range(rows - 1)), f"{rows - 1}{'+' if longest > rows else ''}")
-    caption = _caption(table, plan, seeds_text(table.seeds))
+    caption = _caption(table, plan, seeds(table.seeds))
     name, title = f"staleness{plan.suffix}", f"Staleness of trained episodes{_of(plan)}"
     return HeatMap(name, title, caption, across, labels, panels)
 
@@ -177,10 +178,10 @@ def _caption(table: Table, plan: Plan, *words: str) -> tuple[str, ...]:
 
 def _statistics(table: Table, of: str = "") -> str:
     if len(table.seeds) < 2:
-        return seeds_text(table.seeds)
+        return seeds(table.seeds)
     if len(table.seeds) < FEWEST:
-        return f"mean of {of}{seeds_text(table.seeds)}"
-    return f"mean and 95 % interval of {of}{seeds_text(table.seeds)}"
+        return f"mean of {of}{seeds(table.seeds)}"
+    return f"mean and 95 % interval of {of}{seeds(table.seeds)}"
 
 
 def _of(plan: Plan) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
+from emulator.figures.text import setting
 from emulator.plots.charts import Across, Style
-from emulator.plots.words import Value, axis_label, strategy_of_text, value_label, value_text
+from emulator.plots.words import Value, axis_label, strategy_of_text, value_label
 
 MOST_LINES = 8
 """The most lines in a chart, and the number of colours and markers there are."""
@@ -93,7 +94,7 @@ class Plan:
             label = "" if axis.path == "strategy" else axis_label(axis.path)
             return Across(label, ticks, tuple(map(float, range(len(ticks)))))
         positions = tuple(map(_number, axis.values))
-        ticks = tuple(map(value_text, axis.values))
+        ticks = tuple(map(setting, axis.values))
         return Across(axis_label(axis.path), ticks, positions, numeric=True, log=_geometric(positions))
 
     def series(self) -> Iterator[Line]:

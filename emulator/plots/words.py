@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from emulator.dashboard.text import span
+from emulator.figures.text import count, setting, span
 from emulator.scenario import Scenario
 from emulator.strategies import Strategy, strategy_of
 
@@ -41,15 +41,6 @@ def axis_label(path: str) -> str:
     return f"{words.removesuffix(' seconds')}, s" if words.endswith(" seconds") else words
 
 
-def value_text(value: Value) -> str:
-    """A value as a tick says it."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return str(value)
-    return f"{value:.6g}"
-
-
 def value_label(path: str, value: Value) -> str:
     """A value as a legend says it: ``asynchronous, gate 1``, ``workers 64``, ``cancel``."""
     if path == "strategy":
@@ -57,7 +48,7 @@ def value_label(path: str, value: Value) -> str:
     if isinstance(value, str):
         return value
     short = _SHORT.get(path, path.rpartition(".")[2].replace("_", " "))
-    return f"{short} {value_text(value)}"
+    return f"{short} {setting(value)}"
 
 
 def strategy_of_text(text: str) -> Strategy | None:
@@ -88,15 +79,6 @@ def subject(labels: Sequence[str], noun: str) -> str:
     return told if len(told) <= 48 else f"{len(labels)} {noun}"
 
 
-def seeds_text(seeds: Sequence[int]) -> str:
-    """The seeds of a sweep: ``seeds 1-20``, ``seed 3``, ``5 seeds``."""
-    if len(seeds) == 1:
-        return f"seed {seeds[0]}"
-    if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
-        return f"seeds {seeds[0]} to {seeds[-1]}"
-    return f"{len(seeds)} seeds"
-
-
 def scenario_text(scenario: Scenario, swept: Collection[str]) -> str:
     """What a sweep kept fixed: its scenario's name and the few facts that make an hour."""
     facts = {
@@ -109,4 +91,4 @@ def scenario_text(scenario: Scenario, swept: Collection[str]) -> str:
 
 def failures_text(failed: int) -> str:
     """How many runs are left out, nothing if none is."""
-    return "" if not failed else f"{failed} failed run{'' if failed == 1 else 's'} left out"
+    return "" if not failed else f"{count(failed, 'failed run')} left out"

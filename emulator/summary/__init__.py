@@ -8,27 +8,5 @@ cannot exceed, or what it tends to in a long run.
 
 from emulator.summary.race import RaceSummary, verdict
 from emulator.summary.run import RunSummary
-from emulator.summary.texts import (
-    clock_time,
-    decimal,
-    number,
-    percent,
-    seconds_text,
-    share,
-    speed_text,
-    tenths,
-)
 
-__all__ = [
-    "RaceSummary",
-    "RunSummary",
-    "clock_time",
-    "decimal",
-    "number",
-    "percent",
-    "seconds_text",
-    "share",
-    "speed_text",
-    "tenths",
-    "verdict",
-]
+__all__ = ["RaceSummary", "RunSummary", "verdict"]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from emulator.summary.texts import clock_time
+from emulator.figures.text import clock_time, span
 
 _MOST = 3
 
@@ -29,7 +29,5 @@ def _part(key: str, value: Any) -> str:
     if key == "factor":
         return f"x{value:g}"
     if key == "for" or key.endswith("_seconds"):
-        from emulator.dashboard.text import span  # noqa: PLC0415  (its package takes long to import)
-
         return f"{key.replace('_seconds', '')} {span(value)}"
     return f"{key} {value}"

@@ -1,10 +1,11 @@
 """What theory says of a run, told beside what was measured."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
+from emulator.figures.text import decimal, share
 from emulator.runner import Run
-from emulator.summary.texts import decimal, percent, share, tenths
 
 if TYPE_CHECKING:
     from emulator.theory import Expectation, Limit
@@ -50,26 +51,21 @@ def _law_text(law: "Expectation", tell: Callable[[float], str], *, ascii_only: b
     deviation = "" if not law.sd or tell is share else tell(law.sd)
     if not deviation.strip("0."):
         return tell(law.mean)
-    return f"{tell(law.mean)} {'+/-' if ascii_only else '±'} {deviation}"
+    return f"{tell(law.mean)} {'+-' if ascii_only else '±'} {deviation}"
 
 
 UPDATES = "UPDATES PER HOUR"
-
-
 STALENESS = "STALENESS"
-
-
 DROPPED = "DROPPED"
-
-
 OF_FINISHED = "  of the finished"
 
+_tenths, _percent = partial(decimal, places=1), partial(share, places=1)
 
 _LAWS: dict[str, tuple[str, Callable[[float], str]]] = {
-    UPDATES: ("updates_per_hour", tenths),
+    UPDATES: ("updates_per_hour", _tenths),
     "WORKERS BUSY": ("workers.utilisation", share),
     "TRAINER BUSY": ("trainer.utilisation", share),
     STALENESS: ("staleness.mean", decimal),
-    DROPPED: ("episodes.dropped_share", percent),
+    DROPPED: ("episodes.dropped_share", _percent),
 }
 """Figures that theory has laws for: their names in the result, and how they are told."""

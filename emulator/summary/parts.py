@@ -6,8 +6,8 @@ from rich.table import Table
 from rich.text import Text
 
 from emulator.clock import ClockStatistics
+from emulator.figures.text import NOTHING, clock_time, mean_span, share, span, speed
 from emulator.runner import Run
-from emulator.summary.texts import clock_time, percent, speed_text
 
 BUSY = "#4a9fd0"
 
@@ -72,12 +72,12 @@ def bar(value: float | None, width: int, *, ascii_only: bool, rest: bool = True,
 
 def footer(clock: ClockStatistics) -> Text:
     """How the clock went."""
-    words = [f"clock: asked {speed_text(clock.asked_speed)}"]
+    words = [f"clock: asked {speed(clock.asked_speed)}"]
     if clock.achieved_speed is not None:
-        words.append(f"achieved {speed_text(clock.achieved_speed)}")
-        words.append(f"{clock.wall_seconds:.1f} s of wall time")
+        words.append(f"achieved {speed(clock.achieved_speed)}")
+        words.append(f"{mean_span(clock.wall_seconds)} of wall time")
     if clock.worst_lag_ms is not None:
-        words.append(f"worst lag {clock.worst_lag_ms:.1f} ms")
+        words.append(f"worst lag {span(clock.worst_lag_ms / 1000)}")
     return Text(", ".join(words), style=DIM)
 
 
@@ -101,4 +101,4 @@ def wasted_share(result: dict[str, Any]) -> float:
 def dropped_share(result: dict[str, Any]) -> str:
     """Episodes dropped of those finished, as theory has it."""
     episodes = result["episodes"]
-    return percent(episodes["dropped"] / episodes["finished"]) if episodes["finished"] else "-"
+    return share(episodes["dropped"] / episodes["finished"], 1) if episodes["finished"] else NOTHING

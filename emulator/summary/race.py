@@ -8,6 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from emulator.figures.text import count, decimal, mean_span, number, share, span, times
 from emulator.runner import Run
 from emulator.summary.interventions import interventions_text
 from emulator.summary.laws import DROPPED, OF_FINISHED, STALENESS, UPDATES, theory_beside
@@ -23,7 +24,6 @@ from emulator.summary.parts import (
     stopped,
     wasted_share,
 )
-from emulator.summary.texts import decimal, minutes_text, number, plural_s, seconds_text, share
 from emulator.text import width as width_of
 
 _COLUMN_BAR = 12
@@ -138,7 +138,7 @@ class RaceSummary:
         for label, section, key in _SECTIONS:
             values = [r.get(section, {}).get(key) for r in results]
             if any(value is not None for value in values):
-                tell = share if section == "environment" else seconds_text
+                tell = share if section == "environment" else mean_span
                 yield Text(label), ["" if value is None else tell(value) for value in values]
         for account in ("aborted", "dropped", "failed"):
             if any(r["episodes"][account] for r in results):
@@ -157,7 +157,7 @@ class RaceSummary:
         lines = []
         for name, words in ((UPDATES, "updates per hour"), (STALENESS, "staleness")):
             told = [
-                f"{run.name} {law[name].partition(' ±')[0].partition(' +/-')[0]}"
+                f"{run.name} {law[name].partition(' ±')[0].partition(' +-')[0]}"
                 for run, law in zip(self.runs, laws, strict=True)
                 if name in law
             ]
@@ -240,10 +240,14 @@ def _learning_lines(results: Sequence[dict[str, Any]]) -> Iterator[tuple[Text, l
         [
             ""
             if lesson is None
-            else minutes_text(value) + (" first" if value is not None and value == first else "")
+            else _until(value) + (" first" if value is not None and value == first else "")
             for lesson, value in zip(lessons, minutes, strict=True)
         ],
     )
+
+
+def _until(minutes: float | None) -> str:
+    return "never" if minutes is None else span(60 * minutes)
 
 
 def _lost_episodes(result: dict[str, Any]) -> int:
@@ -265,11 +269,11 @@ def verdict(runs: Sequence[Run]) -> str:
         return f"no lane is ahead in updates; staleness {spans[0]}; length bias {spans[1]}"
     staleness, bias = leader.result["staleness"], leader.result["episode_seconds"]["length_bias"]
     if fewer:
-        times = f"{most / fewer:.1f}x the updates of {other.name}"
+        lead = f"{times(most / fewer)} the updates of {other.name}"
     else:
-        times = f"{leader.result['updates']:,} update{plural_s(leader.result['updates'])}, {other.name} none"
+        lead = f"{count(leader.result['updates'], 'update')}, {other.name} none"
     price = f"staleness {decimal(staleness['mean'])} (max {number(staleness['max'])})"
-    return f"{leader.name}: {times}; price: {price}, length bias {decimal(bias)}"
+    return f"{leader.name}: {lead}; price: {price}, length bias {decimal(bias)}"
 
 
 def _updates_per_hour(run: Run) -> float:
@@ -279,7 +283,7 @@ def _updates_per_hour(run: Run) -> float:
 def _ratios(runs: Sequence[Run]) -> list[str]:
     """Each lane's updates per hour against the first one's; nothing where a lane failed."""
     first = _updates_per_hour(runs[0]) if runs[0].error is None else 0.0
-    return [f"{_updates_per_hour(run) / first:.1f}x" if first and run.error is None else "-" for run in runs]
+    return [times(_updates_per_hour(run) / first) if first and run.error is None else "-" for run in runs]
 
 
 def _parts_of_most(values: Sequence[float]) -> list[float]:

@@ -9,6 +9,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from emulator.figures.text import count, decimal, mean_span, number, share, span
 from emulator.runner import Run
 from emulator.scenario import Scenario
 from emulator.summary.interventions import interventions_text
@@ -27,7 +28,6 @@ from emulator.summary.parts import (
     stopped,
     wasted_share,
 )
-from emulator.summary.texts import decimal, minutes_text, number, plural_s, seconds_text, share
 from emulator.text import cut
 
 _HISTOGRAM_ROWS = 8
@@ -77,7 +77,7 @@ def _figures(result: dict[str, Any], *, ascii_only: bool) -> Iterator[tuple[str,
     workers, trainer = result["workers"], result["trainer"]
     staleness, queue, lengths = result["staleness"], result["queue"], result["episode_seconds"]
     trained = result["episodes"]["trained"]
-    updates = f"{result['updates']:,} update{plural_s(result['updates'])}, {trained:,} episodes"
+    updates = f"{count(result['updates'], 'update')}, {count(trained, 'episode')}"
     yield UPDATES, number(result["updates_per_hour"]), Text(updates)
     busy = workers["utilisation"]
     yield "WORKERS BUSY", share(busy), bar(busy, BAR, ascii_only=ascii_only)
@@ -91,9 +91,7 @@ def _figures(result: dict[str, Any], *, ascii_only: bool) -> Iterator[tuple[str,
     )
     parts = f"p95 {number(staleness['p95'])}, max {number(staleness['max'])}"
     yield "STALENESS", decimal(staleness["mean"]), Text(parts)
-    means = (
-        f"{seconds_text(lengths['trained_mean'])} trained, {seconds_text(lengths['started_mean'])} started"
-    )
+    means = f"{mean_span(lengths['trained_mean'])} trained, {mean_span(lengths['started_mean'])} started"
     yield "LENGTH BIAS", decimal(lengths["length_bias"]), Text(f"mean episode: {means}")
     yield "QUEUE", number(queue["mean"]), Text(f"max {number(queue['max'])} episodes")
 
@@ -118,7 +116,7 @@ def _further(scenario: Scenario, result: dict[str, Any], dropped: str | None) ->
     if held:
         yield "trainer", ", ".join([f"updating {share(seconds['updating'] / whole)}", *held])
     if groups := result.get("groups"):
-        wait = seconds_text(groups["sibling_wait_mean"])
+        wait = mean_span(groups["sibling_wait_mean"])
         yield (
             "groups",
             f"{groups['completed']:,} complete, {groups['lost']:,} lost, mean wait for siblings {wait}",
@@ -145,10 +143,10 @@ def _learning(learning: dict[str, Any]) -> Iterator[tuple[str, str]]:
     reached = learning["minutes_to_80"]
     after = "never"
     if reached is not None:
-        after = f"after {minutes_text(reached)}, {learning['updates_to_80']} updates"
+        after = f"after {span(60 * reached)}, {count(learning['updates_to_80'], 'update')}"
     yield "learning", reward
     yield "  80% of the best", after
-    off = f"clipped {share(learning['clip_fraction'])}, KL {learning['kl']:.3f}"
+    off = f"clipped {share(learning['clip_fraction'])}, KL {decimal(learning['kl'], 3)}"
     yield "  off policy", f"{off}, effective sample size {share(learning['effective_sample_size'])}"
     yield "", "on a small model problem, not a forecast of yours"
 

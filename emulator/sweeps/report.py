@@ -8,8 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from emulator.plots.words import value_text
-from emulator.summary import decimal
+from emulator.figures.text import DECIMAL, NUMBER, SHARE, Format, count, setting
 from emulator.sweeps.axes import Cell, cell_text
 from emulator.sweeps.intervals import intervals_text
 from emulator.sweeps.table import Sweep
@@ -79,11 +78,11 @@ def short_names(paths: Sequence[str]) -> list[str]:
 def _heading(sweep: Sweep) -> Table:
     seeds = sweep.seeds
     which = f"{seeds[0]} to {seeds[-1]}" if seeds[-1] - seeds[0] == len(seeds) - 1 else "as given"
-    told = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds ({which})"
+    told = f"seed {seeds[0]}" if len(seeds) == 1 else f"{count(len(seeds), 'seed')} ({which})"
     table = Table.grid(expand=True, padding=(0, 1))
     table.add_column(overflow="ellipsis", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
-    runs = f"{len(sweep.points):,} points, {told}"
+    runs = f"{count(len(sweep.points), 'point')}, {told}"
     table.add_row(
         Text.assemble((f"sweep: {sweep.scenario.name}", "bold"), f"  {runs}"),
         Text(intervals_text(len(seeds))),
@@ -121,18 +120,19 @@ def _table(sweep: Sweep, summary: Sequence[Mapping[str, Any]], *, sign: str, wid
 def _figures(lines: Sequence[Mapping[str, Any]], sign: str) -> dict[str, list[str]]:
     """The columns of figures, each a text for each line; one that says nothing in any line is left out."""
     columns = {
-        "updates/h": [_measured(line, "updates_per_hour", _tenth, sign) for line in lines],
-        _THEORY: [_tenth(line.get("theory.updates_per_hour")) for line in lines],
-        "busy %": [_measured(line, "workers.utilisation", _percent, sign) for line in lines],
-        "stale": [_measured(line, "staleness.mean", decimal, sign) for line in lines],
-        "at most": [decimal(line.get("at_most.staleness.mean")) for line in lines],
+        "updates/h": [_measured(line, "updates_per_hour", NUMBER, sign) for line in lines],
+        _THEORY: [NUMBER.mean(line.get("theory.updates_per_hour")) for line in lines],
+        "busy %": [_measured(line, "workers.utilisation", SHARE, sign) for line in lines],
+        "stale": [_measured(line, "staleness.mean", DECIMAL, sign) for line in lines],
+        "at most": [DECIMAL.mean(line.get("at_most.staleness.mean")) for line in lines],
         "p95/max": [
-            f"{_tenth(line['staleness.p95.mean'])}/{_tenth(line['staleness.max.mean'])}" for line in lines
+            f"{NUMBER.mean(line['staleness.p95.mean'])}/{NUMBER.mean(line['staleness.max.mean'])}"
+            for line in lines
         ],
-        "bias": [_measured(line, "episode_seconds.length_bias", decimal, sign) for line in lines],
+        "bias": [_measured(line, "episode_seconds.length_bias", DECIMAL, sign) for line in lines],
         "dropped %": [_dropped(line) for line in lines],
-        "tends to": [_percent(line.get("tends_to.episodes.dropped_share")) for line in lines],
-        "reward": [_measured(line, "learning.reward", decimal, sign) for line in lines],
+        "tends to": [SHARE.mean(line.get("tends_to.episodes.dropped_share")) for line in lines],
+        "reward": [_measured(line, "learning.reward", DECIMAL, sign) for line in lines],
         "min to 80%": [_until_80(line, sign) for line in lines],
         "failed": [f"{line['failed']}/{line['runs']}" if line["failed"] else "" for line in lines],
     }
@@ -145,20 +145,20 @@ def _until_80(line: Mapping[str, Any], sign: str) -> str:
     reached = line.get("learning.minutes_to_80.n", runs)
     if reached < runs:
         return f"{reached} of {runs} do"
-    return _measured(line, "learning.minutes_to_80", _tenth, sign)
+    return _measured(line, "learning.minutes_to_80", NUMBER, sign)
 
 
 def _dropped(line: Mapping[str, Any]) -> str:
     """The share of finished episodes that were dropped, where theory knows it."""
     if line.get("tends_to.episodes.dropped_share") is None or not line["episodes.finished.mean"]:
         return "-"
-    return _percent(line["episodes.dropped.mean"] / line["episodes.finished.mean"])
+    return SHARE.mean(line["episodes.dropped.mean"] / line["episodes.finished.mean"])
 
 
 def _labels(values: Sequence[Cell]) -> list[str]:
     """The values of an axis as texts: fractions rounded as in the charts, unless that makes two the same."""
     rounded = {
-        value: value_text(value) if isinstance(value, float) else cell_text(value) for value in set(values)
+        value: setting(value) if isinstance(value, float) else cell_text(value) for value in set(values)
     }
     if len(set(rounded.values())) < len(rounded):
         return list(map(cell_text, values))
@@ -184,17 +184,5 @@ def _width(columns: Mapping[str, Sequence[str]]) -> int:
     return sum(_longest([name, *cells]) + 2 for name, cells in columns.items()) - 2
 
 
-def _measured(line: Mapping[str, Any], figure: str, text: Any, sign: str) -> str:
-    mean, low = line.get(f"{figure}.mean"), line.get(f"{figure}.low")
-    if mean is None or low is None:
-        return str(text(mean))
-    half = str(text(mean - low))
-    return f"{text(mean)} {sign}{half}"
-
-
-def _tenth(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.1f}"
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value * 100:.1f}"
+def _measured(line: Mapping[str, Any], figure: str, form: Format, sign: str) -> str:
+    return form.measured(line.get(f"{figure}.mean"), line.get(f"{figure}.low"), sign)

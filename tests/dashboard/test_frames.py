@@ -62,7 +62,7 @@ def test_a_frame_of_any_size_can_be_drawn(width: int, height: int) -> None:
 def test_a_race_says_ahead_only_with_the_price_beside_it() -> None:
     plain = frame(race(4), (100, 30)).plain()
     assert "GATED leads: 1.0x CAPPED, 8.0x SYNC, 8.0x ONE STEP OFF." in plain
-    assert "price:  GATED  staleness 0.9  max 8 (limit 1)" in plain
+    assert "price:  GATED  staleness 0.92  max 8 (limit 1)" in plain
     assert "length bias 0.58" in plain
     assert "ASYNC is 8.7x ahead.  SYNC workers idle 85%" in frame(race(), (80, 24)).plain()
 

@@ -1,6 +1,6 @@
 import pytest
 
-from emulator.plots.words import axis_label, seeds_text, strategy_label, subject, value_label
+from emulator.plots.words import axis_label, strategy_label, subject, value_label
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,3 @@ def test_what_is_compared_is_named_if_it_is_short() -> None:
     assert subject(["synchronous", "asynchronous"], "strategies") == "synchronous and asynchronous"
     assert subject([f"asynchronous, gate {n}" for n in range(3)], "strategies") == "3 strategies"
     assert subject([""], "strategies") == ""
-
-
-def test_seeds_are_told_as_a_range_if_they_are_one() -> None:
-    assert seeds_text((4,)) == "seed 4"
-    assert seeds_text((3, 4, 5)) == "seeds 3 to 5"
-    assert seeds_text((3, 5, 4)) == "3 seeds"
