@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -9,8 +10,8 @@ from typing import Any
 
 from emulator.errors import Problem, ScenarioError
 from emulator.scenario.loading import names_kind
-from emulator.scenario.tree import Place, parse
-from emulator.text import clean
+from emulator.scenario.tree import Node, Place, parse
+from emulator.text import clean, quoted
 from emulator.values.scalars import parse_duration
 
 MAX_VALUES = 10_000
@@ -27,7 +28,7 @@ _ELSEWHERE = {
     "speed": "no speed: a sweep is not paced, and no result depends on it",
     "lanes": "a path outside lanes: a sweep runs the scenario itself; vary strategy instead",
 }
-_PAIRS = {"{": "}", "[": "]"}
+_NOTHING = re.compile(r"(^|,)\s*,")
 
 
 @dataclass(frozen=True)
@@ -121,17 +122,12 @@ def parse_axis(text: str) -> Axis:
         raise _refused(
             Place(f"--vary {text}"), "", "no PATH=VALUES", "a dotted path, =, and values or start:stop:count"
         )
+    place = Place(f"--vary {path}")
     values: list[Any] = []
     stepped: list[int] = []
-    place = Place(f"--vary {path}")
-    for part in _parts(rest):
-        if not part:
-            raise _refused(place, path, "nothing", "a YAML value before and behind each comma, such as null")
-        steps = _range(part, place, path)
+    for node in _nodes(rest, place, path):
+        steps = _range(node, place, path)
         if steps is None:
-            node, problems = parse(part, place.file, at=place)
-            if problems:
-                raise ScenarioError(problems)
             values.append(node.plain())
         else:
             stepped += range(len(values), len(values) + len(steps))
@@ -184,29 +180,27 @@ def _absolute(path: str, value: Any, folder: str) -> Any:
     return os.path.join(folder, value) if is_path else value  # noqa: PTH118 - as text, links kept
 
 
-def _parts(text: str) -> Iterator[str]:
-    """The text between its commas, but for those in brackets, braces and quotes."""
-    closers: list[str] = []
-    quote = ""
-    begin = 0
-    for index, letter in enumerate(text):
-        if quote:
-            quote = "" if letter == quote and text[index - 1] != "\\" else quote
-        elif letter in "\"'" and (text[begin:index].rstrip() or ",")[-1] in "[{:,":
-            quote = letter
-        elif letter in _PAIRS:
-            closers.append(_PAIRS[letter])
-        elif closers and letter == closers[-1]:
-            closers.pop()
-        elif letter == "," and not closers:
-            yield text[begin:index].strip()
-            begin = index + 1
-    yield text[begin:].strip()
+def _nodes(text: str, place: Place, path: str) -> list[Node]:
+    """The values between commas: what stands between the brackets of a YAML list."""
+    nothing = _refused(place, path, "nothing", "a YAML value before and behind each comma, such as null")
+    if not text.strip() or text.rstrip().endswith(","):
+        raise nothing
+    try:
+        node, problems = parse(f"[{text}\n]", place.file, at=place)
+    except ScenarioError:
+        if _NOTHING.search(text):
+            raise nothing from None
+        raise
+    if problems or not isinstance(node.value, list):
+        raise ScenarioError(problems)
+    return node.value
 
 
-def _range(text: str, place: Place, path: str) -> list[int | float] | None:
-    """The numbers of ``start:stop:count``; None for a text that is no range."""
-    ends = text.split(":")
+def _range(node: Node, place: Place, path: str) -> list[int | float] | None:
+    """The numbers of ``start:stop:count``; None for a value that is no range."""
+    if not isinstance(node.value, str) or node.text == quoted(node.value):
+        return None
+    ends = node.value.split(":")
     if len(ends) != 3:
         return None
     try:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from emulator.errors import ScenarioError
 from emulator.scenario.tree import parse
-from emulator.sweeps.axes import _parts, make_axes, make_axis, parse_axis, yaml_text
+from emulator.sweeps.axes import make_axes, make_axis, parse_axis, yaml_text
 
 
 def _message(text: str) -> str:
@@ -145,7 +145,16 @@ def test_a_value_written_as_yaml_is_read_as_the_same(value: Any) -> None:
 _TEXTS = st.text("ab1:,'\"{}[]# ", max_size=5)
 
 
-@given(st.lists(_TEXTS | st.dictionaries(_TEXTS, _TEXTS, max_size=2), min_size=1, max_size=4))
-def test_a_list_is_divided_at_the_commas_between_its_values_only(values: list[Any]) -> None:
-    text = ",".join(map(yaml_text, values))
-    assert [parse(part, "")[0].plain() for part in _parts(text)] == values
+@given(
+    st.lists(
+        st.tuples(_TEXTS) | st.dictionaries(_TEXTS, _TEXTS, max_size=2), min_size=1, max_size=4, unique_by=str
+    )
+)
+def test_values_written_with_commas_between_them_are_read_as_the_same(values: list[Any]) -> None:
+    plain = [list(value) if isinstance(value, tuple) else value for value in values]
+    assert list(parse_axis("a=" + ",".join(map(yaml_text, plain))).given) == plain
+
+
+@given(st.lists(_TEXTS, min_size=1, max_size=4, unique=True))
+def test_texts_with_commas_between_them_are_read_as_the_same(texts: list[str]) -> None:
+    assert list(parse_axis("a=" + ",".join(map(yaml_text, texts))).given) == texts
