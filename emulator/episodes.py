@@ -1,14 +1,13 @@
 """Every episode of a lane in a table: when it started and ended, under which versions, and how it ended."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emulator import events as ev
-from emulator.figures import Figures
-from emulator.figures.records import EpisodeRecord
+from emulator.figures.lane_state import LaneState
+from emulator.figures.records import ABORTED, DROPPED, FAILED, EpisodeRecord
 from emulator.scenario import Scenario
 
 EPISODE = np.dtype(
@@ -38,71 +37,54 @@ was not. `duration` is in seconds, as drawn. `outcome` is ``trained``, ``queued`
 ``failed``, ``running`` or ``paused``.
 """
 
-_ENDS: dict[type[ev.Event], str] = {
-    ev.Update: "trained",
-    ev.Drop: "dropped",
-    ev.Abort: "aborted",
-    ev.Fail: "failed",
-}
+_Row = tuple[float | str, ...]
 
 
 def episode_table(scenario: Scenario, events: Sequence[ev.Event], t: float) -> NDArray[np.void]:
     """The episodes of a lane that ran until `t` (emulated seconds), by number; the columns are `EPISODE`."""
-    figures = Figures(scenario)
-    first_versions = {e.episode: e.version for e in events if isinstance(e, ev.Start)}
-    rows = np.empty(len(first_versions), EPISODE)
+    table = _Table(scenario)
+    table.add(events)
+    return np.array(table.rows(t), EPISODE)
 
-    def close(number: int, outcome: str, until: float) -> None:
-        record = figures.episodes[number]
+
+class _Table(LaneState):
+    """Writes the row of each episode when nothing can happen to it any more."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self._rows: dict[int, _Row] = {}
+
+    def rows(self, t: float) -> list[_Row]:
+        """The rows of all episodes, in order, as they stand at `t`."""
+        for episode in self.episodes.values():
+            unfinished = "running" if self.is_running(episode) else "paused"
+            self._close(episode, "queued" if episode.finished is not None else unfinished, t)
+        return [self._rows[number] for number in sorted(self._rows)]
+
+    def _on_end(self, episode: EpisodeRecord, how: str, cause: str, t: float) -> None:
+        if how in (ABORTED, FAILED, DROPPED):
+            self._close(episode, how, t)
+
+    def _on_batch(self, update: ev.Update, batch: Sequence[EpisodeRecord]) -> None:
+        for episode in batch:
+            self._close(episode, "trained", update.t)
+
+    def _close(self, episode: EpisodeRecord, outcome: str, t: float) -> None:
+        start, finished = episode.start, episode.finished
         trained = outcome == "trained"
-        oldest = _oldest(record, until)
-        rows[number] = (
-            number,
-            record.start.group,
-            record.worker,
-            record.start.t,
-            np.nan if record.finished is None else record.finished,
-            until if trained else np.nan,
-            first_versions[number],
+        oldest = episode.versions(t)[0]
+        self._rows[start.episode] = (
+            start.episode,
+            start.group,
+            episode.worker,
+            start.t,
+            np.nan if finished is None else finished,
+            t if trained else np.nan,
+            start.version,
             oldest,
-            -1 if record.finished is None else record.finished_version,
-            figures.version if trained else -1,
-            figures.version - oldest if trained else -1,
-            record.start.duration,
+            -1 if finished is None else episode.finished_version,
+            self.version if trained else -1,
+            self.version - oldest if trained else -1,
+            start.duration,
             outcome,
         )
-
-    # Just before an event takes episodes out of the fold, it knows all about them.
-    begin = 0
-    for place, event in enumerate(events):
-        if (outcome := _ENDS.get(type(event))) is not None:
-            figures.add(events[begin:place])
-            begin = place
-            for number in _numbers(event):
-                close(number, outcome, event.t)
-    figures.add(events[begin:])
-    running = {worker.episode for worker in figures.workers.values()}
-    for number, record in figures.episodes.items():
-        unfinished = "running" if number in running else "paused"
-        close(number, "queued" if record.finished is not None else unfinished, t)
-    return rows
-
-
-def _numbers(event: ev.Event) -> Iterable[int]:
-    if isinstance(event, ev.Update | ev.Drop):
-        return event.episodes
-    assert isinstance(event, ev.Abort | ev.Fail)
-    return (event.episode,)
-
-
-def _oldest(record: EpisodeRecord, until: float) -> int:
-    """The oldest version that generated any of it, be it in the stretch that is still open."""
-    return next(chain(_versions(record, until), [record.start_version]))
-
-
-def _versions(record: EpisodeRecord, until: float) -> Iterator[int]:
-    for version, start, end in record.segments[record.attempt_segments :]:
-        if end > start:
-            yield version
-    if record.opened is not None and until > record.opened:
-        yield record.version

@@ -82,7 +82,7 @@ class _Drawn:
         self.staleness = _staleness(tracks, series)
         self.reward = _reward(tracks, series)
         self.marks = [(event.t, injection(event.action)) for event in tracks.injections]
-        self.count = tracks.workers
+        self.count = tracks.rows
         self.grids = Series(tracks, _TIMELINE_COLUMNS, t_end).timeline(_TIMELINE_ROWS, straggler)
 
 

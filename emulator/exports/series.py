@@ -56,8 +56,8 @@ class Series:
 
         Time on an episode beyond `straggler` seconds counts as such.
         """
-        band = max(1, -(-self._tracks.workers // rows))
-        grids = np.zeros((len(ACCOUNTS), -(-self._tracks.workers // band), self.count))
+        band = max(1, -(-self._tracks.rows // rows))
+        grids = np.zeros((len(ACCOUNTS), -(-self._tracks.rows // band), self.count))
         row = self._who // band
         late = self._begun + straggler
         for number, account in enumerate(WORKER_STATES):

@@ -72,7 +72,7 @@ class _Process:
         name = f"{lane.name or lane.scenario.name} ({lane.scenario.strategy.label})"
         yield {"ph": "M", "name": "process_name", "pid": self._pid, "args": {"name": name}}
         yield {"ph": "M", "name": "process_sort_index", "pid": self._pid, "args": {"sort_index": self._pid}}
-        for who in range(TRAINER, self._tracks.workers):
+        for who in range(TRAINER, self._tracks.rows):
             place = {"pid": self._pid, "tid": self._thread(who)}
             called = "trainer" if who == TRAINER else f"worker {who}"
             yield {"ph": "M", "name": "thread_name", **place, "args": {"name": called}}

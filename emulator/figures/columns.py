@@ -119,7 +119,6 @@ class ColumnFold(Fold):
         if not len(numbers):
             return
         self.counts["finished"] += len(numbers)
-        self.counts["queued"] += len(numbers)
         self.last_finished = int(numbers[-1])
         self.depth += len(numbers)
         self._queue_seconds.extend_array(-t)
@@ -129,7 +128,6 @@ class ColumnFold(Fold):
             others = zip(numbers[~plain].tolist(), t[~plain].tolist(), versions[~plain].tolist(), strict=True)
             for number, end, version in others:
                 episode = self.episodes[number]
-                episode.close_segment(end)
                 episode.finished = end
                 episode.finished_version = version
 

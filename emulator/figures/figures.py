@@ -59,7 +59,7 @@ class Figures(ColumnFold):
             "dropped": counts["dropped"],
             "aborted": counts["aborted"],
             "failed": counts["failed"],
-            "queued": counts["queued"],
+            "queued": counts["finished"] - counts["trained"] - counts["dropped"],
             "in_flight": counts["started"] - gone,
             "paused": counts["paused"],
             "attempts": counts["attempts"],

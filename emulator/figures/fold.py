@@ -117,11 +117,13 @@ class Fold(LaneState):
         self._finished_in_groups += len(group.finishes)
 
     def _on_trainer(self, before: str, t: float) -> None:
-        self._trainer_seconds[before].add(t)
-        self._trainer_seconds[self.trainer_account].add(-t)
-        if before == WAITING:
-            self._longest_wait = self.longest_wait(t)
-        self._waits_since = t if self.trainer_account == WAITING else None
+        account = self.trainer_account
+        if account != before:
+            self._trainer_seconds[before].add(t)
+            self._trainer_seconds[account].add(-t)
+            if before == WAITING:
+                self._longest_wait = self.longest_wait(t)
+            self._waits_since = t if account == WAITING else None
 
     def _on_batch(self, update: ev.Update, batch: Sequence[EpisodeRecord]) -> None:
         for episode in batch:

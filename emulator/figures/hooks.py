@@ -43,7 +43,7 @@ class Hooks:
         """All members that a group needs have finished."""
 
     def _on_trainer(self, before: str, t: float) -> None:
-        """The trainer's account changed."""
+        """The trainer changed its state or its account, which was `before` (and may still be)."""
 
     def _on_publish(self, event: ev.Publish) -> None:
         """A version was published."""

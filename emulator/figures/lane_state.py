@@ -36,7 +36,7 @@ from emulator.figures.records import (
 from emulator.scenario import Scenario
 
 COUNTS = (
-    *("started", "attempts", "finished", "trained", "dropped", "aborted", "failed", "queued", "paused"),
+    *("started", "attempts", "finished", "trained", "dropped", "aborted", "failed", "paused"),
     *("retried", "attempt_failure", "attempt_timeout", "groups_completed", "groups_lost"),
 )
 
@@ -48,8 +48,8 @@ class LaneState(Hooks):
     """The state of one lane after the events that it was given.
 
     `workers` are those in service, `episodes` those in flight, paused, held or in the queue, `holders` the
-    workers that hold a finished episode for want of room, by its number. `computed` is the update that is
-    computed and not yet published, if there is one, `lesson` the last that a learner told of.
+    workers that hold a finished episode for want of room, by its number. `update` is the number of the last
+    update, `computed` says that it is computed and not yet published, `lesson` is what a learner told last.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -73,7 +73,7 @@ class LaneState(Hooks):
         self.trainer_state: str = WAITING
         self.stalled = False
         self.frozen = False
-        self.next_update = 0
+        self.update = -1
         self.computed: ev.Updated | None = None
         self.lesson: ev.Learn | None = None
         self._has_environment = scenario.environment is not None
@@ -106,24 +106,31 @@ class LaneState(Hooks):
 
     def add(self, events: Iterable[ev.Event]) -> None:
         """Take in the next events of the lane, in their order."""
-        handlers = HANDLERS
+        handlers, t = HANDLERS, self.t
         for event in events:
-            if event.t > self.t:
-                self._on_pass(event.t)
-                self.t = event.t
+            if event.t > t:
+                t = event.t
+                self._on_pass(t)
+                self.t = t
             handlers[type(event)](self, event)
 
     def _move(self, worker: WorkerRecord, state: str, episode: int | None, t: float, cause: str = "") -> None:
+        """Let a worker change what it does, and what is generated of its episode."""
+        generated = worker.account == GENERATING
+        if generated and worker.episode is not None:
+            self.episodes[worker.episode].close_segment(t)
+        self._change(worker, state, episode, t, cause)
+        if worker.account == GENERATING and episode is not None:
+            self.episodes[episode].opened = t
+
+    def _change(
+        self, worker: WorkerRecord, state: str, episode: int | None, t: float, cause: str = ""
+    ) -> None:
         """Let a worker change what it does; time in a freeze counts as frozen, whatever the state."""
         before = worker.account
-        account = FROZEN if self.frozen and state != DOWN else cause or state
-        if before == GENERATING and worker.episode is not None:
-            self.episodes[worker.episode].close_segment(t)
-        if account == GENERATING and episode is not None:
-            self.episodes[episode].opened = t
         worker.state = state
         worker.cause = cause
-        worker.account = account
+        worker.account = FROZEN if self.frozen and state != DOWN else cause or state
         worker.episode = episode
         self._on_worker(worker, before, t)
 
@@ -135,13 +142,6 @@ class LaneState(Hooks):
         self.frozen = frozen
         for worker in self.workers.values():
             self._move(worker, worker.state, worker.episode, t, worker.cause)
-
-    def _take(self, worker: WorkerRecord, episode: EpisodeRecord, t: float) -> None:
-        episode.worker = worker.number
-        self._move(worker, GENERATING, episode.start.episode, t)
-        if self._has_environment:
-            self._hold_sandbox(episode, t, holds=True)
-        self._on_attempt(worker, episode, t)
 
     def _hold_sandbox(self, episode: EpisodeRecord, t: float, *, holds: bool) -> None:
         if episode.has_sandbox != holds:
@@ -156,13 +156,20 @@ class LaneState(Hooks):
         counts = self.counts
         counts["started"] += 1
         counts["attempts"] += 1
-        episode = self.episodes[e.episode] = EpisodeRecord(e)
+        t, number, group = e.t, e.episode, e.group
+        episode = self.episodes[number] = EpisodeRecord(e)
         if self._group_size > 1:
-            if e.group not in self.groups:
-                self.groups[e.group] = GroupRecord(e.t)
-            self.groups[e.group].started += 1
+            if group not in self.groups:
+                self.groups[group] = GroupRecord(t)
+            self.groups[group].started += 1
+        worker = self.workers[e.worker]
+        self._change(worker, GENERATING, number, t)
+        if self.frozen:
+            episode.opened = None
+        if self._has_environment:
+            self._hold_sandbox(episode, t, holds=True)
         self._on_start(episode)
-        self._take(self.workers[e.worker], episode, e.t)
+        self._on_attempt(worker, episode, t)
 
     def _resume(self, e: ev.Resume) -> None:
         episode = self.episodes[e.episode]
@@ -172,7 +179,11 @@ class LaneState(Hooks):
             episode.start_version = e.version
         self.counts["paused"] -= 1
         episode.version = e.version
-        self._take(self.workers[e.worker], episode, e.t)
+        episode.worker = e.worker
+        worker = self.workers[e.worker]
+        self._move(worker, GENERATING, e.episode, e.t)
+        self._hold_sandbox(episode, e.t, holds=self._has_environment)
+        self._on_attempt(worker, episode, e.t)
 
     def _blocked(self, e: ev.Blocked) -> None:
         worker = self.workers[e.worker]
@@ -222,12 +233,11 @@ class LaneState(Hooks):
     def _finish(self, e: ev.Finish) -> None:
         t, number = e.t, e.episode
         self.counts["finished"] += 1
-        self.counts["queued"] += 1
         self.last_finished = number
-        self._move(self.workers[e.worker], WAITING, None, t)
         episode = self.episodes[number]
         episode.finished = t
         episode.finished_version = self.version
+        self._change(self.workers[e.worker], WAITING, None, t)
         if episode.has_sandbox:
             self._hold_sandbox(episode, t, holds=False)
         self.depth += 1
@@ -294,7 +304,6 @@ class LaneState(Hooks):
         for number in e.episodes:
             episode = self._take_out(number)
             self.counts["dropped"] += 1
-            self.counts["queued"] -= 1
             self._on_end(episode, DROPPED, e.cause, e.t)
             if e.cause == "group" and self._group_size > 1:
                 self._lose_member(episode.start.group, whole=True)
@@ -316,14 +325,13 @@ class LaneState(Hooks):
             self.trainer_state = state
         if stalled is not None:
             self.stalled = stalled
-        if self.trainer_account != before:
-            self._on_trainer(before, t)
+        self._on_trainer(before, t)
 
     def _update(self, e: ev.Update) -> None:
+        self.update = e.update
         self.computed = None
         self._set_trainer(e.t, UPDATING)
         self.counts["trained"] += len(e.episodes)
-        self.counts["queued"] -= len(e.episodes)
         self._train(e)
 
     def _train(self, update: ev.Update) -> None:
@@ -332,7 +340,6 @@ class LaneState(Hooks):
         self._on_batch(update, batch)
 
     def _updated(self, e: ev.Updated) -> None:
-        self.next_update = e.update + 1
         self.computed = e
         if not e.pushes:
             self._count_update(e.t)

@@ -81,11 +81,8 @@ class PlainEpisodes:
         )
         record = EpisodeRecord(Start(started, worker, number, number, version, duration))
         if finished:
-            record.segments.append((version, started, end))
             record.finished = end
             record.finished_version = finished_version
-        else:
-            record.opened = started
         return record
 
     def oldest_version(self) -> int | None:

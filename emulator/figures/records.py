@@ -31,22 +31,29 @@ FAILED: Final = "failed"
 DROPPED: Final = "dropped"
 
 
+Segment = tuple[int, float, float]
+"""A stretch of generating: the version, its start and its end."""
+
+_NO_SEGMENTS: list[Segment] = []
+"""Shared by the many episodes that nothing interrupts."""
+
+
 @dataclass(slots=True, init=False)
 class EpisodeRecord:
     """An episode that is in flight, paused, held by its worker or in the queue.
 
     `start` is the event with which it started; `worker` took it last, under `version` unless that was
     refreshed. `start_version` is the version that the present attempt was begun under, if one has (`begun`).
-    `segments` are the closed stretches of generating: (version, start, end); `opened` is the start of
-    the open one, None while nothing is generated. `attempt_segments` is where the present attempt begins
-    in them. `finished_version` is the version that was published when the episode finished.
+    `segments` are the closed stretches of generating, and `opened` is the start of the open one, None while
+    nothing is generated; that in which the episode finished stays open. `attempt_segments` is where the
+    present attempt begins in them. `finished_version` is the version published when the episode finished.
     """
 
     start: Start
     worker: int
     version: int
     start_version: int
-    segments: list[tuple[int, float, float]]
+    segments: list[Segment]
     opened: float | None
     attempt_segments: int
     finished: float | None
@@ -58,8 +65,8 @@ class EpisodeRecord:
         self.start = start
         self.worker = start.worker
         self.version = self.start_version = start.version
-        self.segments = []
-        self.opened = None
+        self.segments = _NO_SEGMENTS
+        self.opened = start.t
         self.attempt_segments = 0
         self.finished = None
         self.finished_version = 0
@@ -74,16 +81,22 @@ class EpisodeRecord:
     def close_segment(self, t: float) -> None:
         """Nothing is generated from `t` on."""
         if self.opened is not None:
+            if not self.segments:
+                self.segments = []
             self.segments.append((self.version, self.opened, t))
             self.opened = None
 
-    def attempt(self) -> list[tuple[int, float, float]]:
-        """The closed segments of the present attempt."""
-        return self.segments[self.attempt_segments :]
+    def attempt(self, until: float | None = None) -> list[Segment]:
+        """The segments of the present attempt that have ended, and the open one as if it ended at `until`."""
+        segments = self.segments[self.attempt_segments :]
+        end = until if self.finished is None else self.finished
+        if self.opened is not None and end is not None:
+            segments.append((self.version, self.opened, end))
+        return segments
 
-    def versions(self) -> list[int]:
-        """The versions that generated any of it, oldest first; at least one."""
-        found = [version for version, start, end in self.attempt() if end > start]
+    def versions(self, until: float | None = None) -> list[int]:
+        """The versions that generated any of it (until then), oldest first; at least one."""
+        found = [version for version, start, end in self.attempt(until) if end > start]
         return found or [self.start_version]
 
     def mean_version(self) -> float:

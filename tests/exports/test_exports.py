@@ -461,7 +461,7 @@ def test_columns_add_up_to_the_accounts_of_the_result(folder: Path) -> None:
             assert total == pytest.approx(seconds[account], abs=1e-6), account
         depths = [depth for depth in Series(tracks, columns).depth() if depth is not None]
         assert np.mean(depths) == pytest.approx(lane.result["queue"]["mean"])
-    assert tracks.workers == 14
+    assert tracks.rows == 14
     assert sum(s.end - s.start for s in tracks.stretches if s.who == TRAINER) == pytest.approx(600)
 
 

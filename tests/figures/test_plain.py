@@ -20,9 +20,7 @@ def started(plain: PlainEpisodes, first: int, count: int, version: int = 0) -> N
 
 def record(worker: int, number: int, version: int, t: float, duration: float) -> EpisodeRecord:
     """What the start of an episode makes."""
-    made = EpisodeRecord(Start(t, worker, number, number, version, duration))
-    made.opened = t
-    return made
+    return EpisodeRecord(Start(t, worker, number, number, version, duration))
 
 
 def test_an_episode_that_runs_is_taken_out_as_the_record_that_its_start_would_have_made() -> None:
@@ -38,7 +36,6 @@ def test_a_finished_one_has_the_stretch_that_generated_it() -> None:
     started(plain, 0, 3, version=1)
     plain.finish(np.array([2]), np.array([50.5]), np.array([4]))
     expected = record(2, 2, 1, 2.0, 4.0)
-    expected.close_segment(50.5)
     expected.finished = 50.5
     expected.finished_version = 4
     assert plain.take_out(2) == expected
