@@ -2,13 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulator.text import clean
-
-if TYPE_CHECKING:
-    from emulator.runner import Run
-
 
 LONGEST = 1000
 """The most characters of a message, and of each part of a problem."""
@@ -79,9 +75,12 @@ class ScenarioError(EmulatorError, ValueError):
 
 
 class RecordingError(EmulatorError, ValueError):
-    """A recording cannot be read or written; `runs` is what a run came to that could not be recorded."""
+    """A recording cannot be read or written.
 
-    runs: "tuple[Run, ...]" = ()
+    `runs` is what a run came to that could not be recorded (a tuple of `emulator.Run`).
+    """
+
+    runs: tuple[Any, ...] = ()
 
 
 class UnknownDurationsError(EmulatorError, LookupError):
@@ -126,7 +125,7 @@ class EventsNotKeptError(EmulatorError, LookupError):
 class RunError(EmulatorError):
     """A run could not go on; `run` is what happened until then (an `emulator.Run`)."""
 
-    run: "Run | None" = None
+    run: Any = None
 
 
 class DeadlockError(RunError):

@@ -18,7 +18,7 @@ import emulator
 from emulator import modes
 from emulator.cli import main
 from emulator.cli.output import can_be_drawn_on, write_list
-from emulator.cli.watching import Look, Watching
+from emulator.cli.watching import Display, Watching
 from emulator.dashboard import watch_dashboard
 from emulator.dashboard.live import Dashboard
 from emulator.progress import ProgressLines
@@ -317,17 +317,17 @@ def test_the_view_is_chosen_by_where_the_output_goes(
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     monkeypatch.setenv("TERM", term)
-    look = Look(live=live, quiet=quiet, hold=True, ascii=False, theme="dark")
-    chosen = Watching([emulator.load_scenario("stragglers")], look)._view
+    display = Display(live=live, quiet=quiet, hold=True, ascii=False, theme="dark")
+    chosen = Watching([emulator.load_scenario("stragglers")], display)._view
     assert getattr(chosen, "__func__", chosen) is view
 
 
 def test_a_terminal_gets_lines_where_its_modes_cannot_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    look = Look(live=True, quiet=False, hold=True, ascii=False, theme="dark")
+    display = Display(live=True, quiet=False, hold=True, ascii=False, theme="dark")
     monkeypatch.setattr(modes, "AVAILABLE", False)
-    assert not look.on_terminal
+    assert not display.on_terminal
     with pytest.raises(ValueError, match="on a system that has termios"):
         watch_dashboard([emulator.load_scenario("stragglers")])
 

@@ -76,7 +76,7 @@ def write_drawn(draw: Callable[[Console], None], *, width: int | None = None) ->
     page = _Page()
     terminal = is_terminal(sys.stdout)
     columns = min(_width(), _WIDEST) if terminal or width is None else width
-    console = _Console(file=page, force_terminal=terminal, width=columns, legacy_windows=False)
+    console = _CleanConsole(file=page, force_terminal=terminal, width=columns, legacy_windows=False)
     if not terminal:
         console.no_color = True
     draw(console)
@@ -117,7 +117,7 @@ class _Page(io.StringIO):
         return _encoding()
 
 
-class _Console(Console):
+class _CleanConsole(Console):
     """A console whose only control codes are its own."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:

@@ -199,15 +199,15 @@ def progress(*, quiet: bool) -> Iterator[Tell]:
             TimeRemainingColumn(compact=True),
             TextColumn("left"),
         )
-        console = _Console(stderr=True, force_terminal=True, legacy_windows=False)
+        console = _SteadyConsole(stderr=True, force_terminal=True, legacy_windows=False)
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task("runs", total=None)
             yield lambda done, runs: bar.update(task, completed=done, total=runs)
     else:
-        yield _Lines().tell
+        yield _LogLines().tell
 
 
-class _Console(Console):
+class _SteadyConsole(Console):
     """A console whose cursor stays: so the terminal needs no repair, whatever stops or ends the process."""
 
     def show_cursor(self, show: bool = True) -> bool:
@@ -215,7 +215,7 @@ class _Console(Console):
         return False
 
 
-class _Lines:
+class _LogLines:
     """Lines of progress for a log."""
 
     def __init__(self) -> None:

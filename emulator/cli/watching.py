@@ -14,7 +14,7 @@ from emulator.signals import CONTINUED, ENDING, be_deaf, hearing
 
 
 @dataclass(frozen=True)
-class Look:
+class Display:
     """What there is to see: `live` on a terminal, and how; `quiet` for nothing at all."""
 
     live: bool
@@ -32,19 +32,19 @@ class Look:
 class Watching:
     """The watcher of a run and the sinks that it needs; afterwards `signal` is the one that ended it."""
 
-    def __init__(self, lanes: Sequence[Scenario], look: Look) -> None:
+    def __init__(self, lanes: Sequence[Scenario], display: Display) -> None:
         self.signal: int | None = None
         self._listens = True
         self.sinks: list[list[EventSink]] = [[] for _ in lanes]
-        self._view = None if look.quiet else self._choose_view(lanes, look)
+        self._view = None if display.quiet else self._choose_view(lanes, display)
 
-    def _choose_view(self, lanes: Sequence[Scenario], look: Look) -> Watcher:
+    def _choose_view(self, lanes: Sequence[Scenario], display: Display) -> Watcher:
         """The view for where the output goes: the one place that knows them all."""
-        if look.on_terminal:
+        if display.on_terminal:
             from emulator.dashboard import watch_dashboard  # noqa: PLC0415  (only a terminal needs it)
 
             watch, self.sinks = watch_dashboard(
-                lanes, hold=look.hold, ascii=look.ascii, theme=look.theme, on_signal=self._ended_by
+                lanes, hold=display.hold, ascii=display.ascii, theme=display.theme, on_signal=self._ended_by
             )
             self._listens = False  # the dashboard does: it has a terminal to restore first
             return watch

@@ -103,7 +103,7 @@ def _configured(backend: Backend, address: str | None, jobs: int | None) -> Iter
 
 def _prepare() -> None:
     """Make a worker process ready: what a run imports, and what a terminal sends is its parent's business."""
-    import emulator.api  # noqa: F401, PLC0415
+    import emulator.runner  # noqa: F401, PLC0415
 
     _ignore(number for number in ENDING if number != signal.SIGTERM)
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.errors import RunError
 from emulator.scenario import Scenario
 
 Row = dict[str, Any]
@@ -33,12 +32,11 @@ def run_seed(scenario: Scenario, seed: int) -> Row:
 
     A run that cannot go on has its error and no figures: half an hour's are not to be averaged with others.
     """
-    from emulator.api import run  # noqa: PLC0415  (a process that only plans a grid does not need it)
+    from emulator.runner import run_lanes  # noqa: PLC0415  (a process that only plans a grid does not need it)
 
-    try:
-        outcome = run(scenario, speed="max", seed=seed)
-    except RunError as error:
-        return {"error": " ".join(str(error).split())}
+    (outcome,) = run_lanes([scenario.model_copy(update={"seed": seed})], speed="max")
+    if outcome.error is not None:
+        return {"error": " ".join(str(outcome.error).split())}
     return {"error": None, **dict(flat(outcome.result)), "trace_sha256": outcome.trace_sha256}
 
 

@@ -1,0 +1,229 @@
+"""The arguments and options of the commands, each with its help."""
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+
+class ThemeName(Enum):
+    """The colours of the dashboard."""
+
+    DARK = "dark"
+    LIGHT = "light"
+    PLAIN = "plain"
+
+
+class SweepBackend(Enum):
+    """Where the runs of a sweep take place."""
+
+    LOCAL = "local"
+    DASK = "dask"
+    RAY = "ray"
+
+
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A scenario file, the name of a bundled scenario, or a recording to run again.",
+    ),
+]
+RecordingArgument = Annotated[
+    str, typer.Argument(metavar="RECORDING", help="A recording, made with --record.", show_default=False)
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Put a value in place of the file's, such as rollout.workers=32; repeatable.",
+    ),
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", help="The seed of all random numbers.", show_default=False),
+]
+SpeedOption = Annotated[
+    str | None,
+    typer.Option(
+        "--speed",
+        metavar="N|max",
+        help="Emulated seconds per wall second, or max: as fast as possible.",
+        show_default="the scenario's",
+    ),
+]
+RecordOption = Annotated[
+    str | None,
+    typer.Option(
+        "--record",
+        metavar="FILE",
+        help="Write a recording as the run goes, to a .jsonl or .jsonl.gz file.",
+        show_default=False,
+    ),
+]
+AllowFilesOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-files", help="Let an older recording read the trace files that it names, wherever they are."
+    ),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
+HeadlessOption = Annotated[
+    bool, typer.Option("--headless", help="No live display: lines of progress on stderr.")
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="The result as JSON on stdout and nothing else there; headless.")
+]
+HoldOption = Annotated[
+    bool,
+    typer.Option("--hold/--no-hold", help="Keep the last frame on the screen until a key is pressed."),
+]
+AsciiOption = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters only.")]
+ThemeOption = Annotated[
+    ThemeName, typer.Option("--theme", help="Colours for a dark or a light ground, or none.")
+]
+ReplayHeadlessOption = Annotated[bool, typer.Option("--headless", help="No display: the summary at once.")]
+ReplayQuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="The same as --headless.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the summary.")]
+ExportOption = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        metavar="FILE",
+        help="The file; its suffix is the format: .svg, .html, .cast, .json (a trace for Perfetto) or .csv.",
+        show_default=False,
+    ),
+]
+AtOption = Annotated[
+    str | None,
+    typer.Option("--at", metavar="TIME", help="The moment to stop at, such as 37m.", show_default="the end"),
+]
+SizeOption = Annotated[
+    str, typer.Option("--size", metavar="CxR", help="Columns and rows, for .svg and .cast.")
+]
+SweptArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SCENARIO", help="A scenario file, or the name of a bundled scenario.", show_default=False
+    ),
+]
+VaryOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="PATH=VALUES",
+        help="An axis of the grid: a dotted path, and values with commas between them or start:stop:count, "
+        "such as rollout.workers=16:128:8; repeatable, the first outermost.",
+    ),
+]
+SeedsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--seeds",
+        metavar="N",
+        help="How many seeds at every point, or which, such as 1,5,9.",
+        show_default="20",
+    ),
+]
+FirstSeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", help="The first seed.", show_default="the scenario's"),
+]
+OutOption = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Keep runs.csv, summary.csv, the plots and the command in a directory, as the runs end.",
+        show_default=False,
+    ),
+]
+ResumeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--resume",
+        metavar="DIR",
+        help="Go on with the sweep in a directory; needs neither SCENARIO nor --vary.",
+        show_default=False,
+    ),
+]
+BackendOption = Annotated[
+    SweepBackend,
+    typer.Option("--backend", help="Where runs take place: on this machine's cores, or on a cluster."),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="ADDRESS",
+        help="The cluster's scheduler, such as tcp://host:8786 for Dask.",
+        show_default=False,
+    ),
+]
+JobsOption = Annotated[
+    int | None,
+    typer.Option("--jobs", metavar="N", help="How many processes.", show_default="one a core"),
+]
+RowsOption = Annotated[
+    bool, typer.Option("--json", help="A line of JSON for each run on stdout and nothing else there.")
+]
+AdviceJsonOption = Annotated[
+    bool, typer.Option("--json", help="The answer as JSON on stdout and nothing else there.")
+]
+AdviceSeedsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--seeds",
+        metavar="N",
+        help="How many seeds for every candidate, or which, such as 1,5,9.",
+        show_default="5",
+    ),
+]
+MaxStalenessOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-staleness", metavar="N", help="The most mean staleness, in versions.", show_default=False
+    ),
+]
+MaxP95Option = Annotated[
+    float | None,
+    typer.Option(
+        "--max-staleness-p95",
+        metavar="N",
+        help="The most staleness of 95 % of the episodes.",
+        show_default=False,
+    ),
+]
+MaxOldestOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-staleness-max",
+        metavar="N",
+        help="The most staleness of any episode, as the mean of the runs' largest.",
+        show_default=False,
+    ),
+]
+MinBiasOption = Annotated[
+    float | None,
+    typer.Option(
+        "--min-length-bias",
+        metavar="SHARE",
+        help="The least length bias: trained over started durations, 1 is unbiased.",
+        show_default=False,
+    ),
+]
+MinGoodputOption = Annotated[
+    float | None,
+    typer.Option(
+        "--min-goodput",
+        metavar="SHARE",
+        help="The least share of the workers' time that goes into episodes not thrown away.",
+        show_default=False,
+    ),
+]
+BudgetOption = Annotated[
+    int | None,
+    typer.Option("--budget-workers", metavar="N", help="The most workers.", show_default="the scenario's"),
+]
+SecondsOption = Annotated[str, typer.Option("--seconds", metavar="N", help="How long a .cast plays.")]
