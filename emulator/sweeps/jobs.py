@@ -1,6 +1,6 @@
 """What a worker process does: some seeds of one point, each run unpaced, and a flat row of each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,8 @@ def run_seed(scenario: Scenario, seed: int) -> Row:
 
     A run that cannot go on has its error and no figures: half an hour's are not to be averaged with others.
     """
-    from emulator.runner import run_lanes  # noqa: PLC0415  (a process that only plans a grid does not need it)
+    from emulator.figures.result import flat  # noqa: PLC0415  (a process that only plans a grid does not need it)
+    from emulator.runner import run_lanes  # noqa: PLC0415
 
     (outcome,) = run_lanes([scenario.model_copy(update={"seed": seed})], speed="max")
     if outcome.error is not None:
@@ -44,16 +45,7 @@ def figure_names(scenario: Scenario) -> list[str]:
     """The dotted names of the figures that a run of a scenario has, in the order of its result."""
     from emulator.figures import Figures  # noqa: PLC0415  (see above)
 
-    return [name for name, _ in flat(Figures(scenario).result(0.0))]
-
-
-def flat(result: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of nested mappings, each with the keys that lead to it joined by dots."""
-    for key, value in result.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
+    return [figure.name for figure in Figures(scenario).told()]
 
 
 def make_jobs(

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 import emulator
 from emulator.cli import main
 from emulator.errors import SweepBrokenError, SweepError
+from emulator.figures.result import flat
 from emulator.sweeps import Sweep, SweepInterrupted, backends, resume, sweep
-from emulator.sweeps.jobs import Job, flat, make_jobs, run_job
+from emulator.sweeps.jobs import Job, make_jobs, run_job
 from tests.sweeps.small import small
 
 VARY = {"rollout.workers": [4, 6], "strategy": ["synchronous", "asynchronous"]}

@@ -1,0 +1,153 @@
+"""What a figure is, and the typed result of a run, in which what an older one lacks is None."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, Flag, auto
+from typing import Any, Generic, TypeVar
+
+from emulator.figures.accounts import Accounts, Reading
+from emulator.figures.text import NUMBER, Format
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Shown(Flag):
+    """Where a figure is shown besides the JSON and the table of a sweep, which have them all."""
+
+    NOWHERE = 0
+    SUMMARY = auto()
+    RACE = auto()
+    SWEEP = auto()
+    """The table of a sweep as it is printed."""
+    PAGE = auto()
+    DASHBOARD = auto()
+
+
+class Section(Enum):
+    """Which lanes have a figure."""
+
+    ALL = "all"
+    GROUPS = "groups"
+    ENVIRONMENT = "environment"
+    LEARNING = "learning"
+
+    def is_in(self, lane: Accounts) -> bool:
+        """Whether a lane has the figures of this section."""
+        return {
+            Section.ALL: True,
+            Section.GROUPS: lane.has_groups,
+            Section.ENVIRONMENT: lane.scenario.environment is not None,
+            Section.LEARNING: lane.learning is not None,
+        }[self]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told(Generic[T_co]):
+    """A figure as people read it.
+
+    `name` is its dotted name in the result, `label` what it is called, `column` the same where there is
+    hardly any room, and `words` how a list of figures says it, with ``{}`` for the figure. `unit` is that of
+    the number, empty where the label has it or there is none.
+    """
+
+    name: str
+    label: str = ""
+    unit: str = ""
+    format: Format = NUMBER
+    words: str = "{}"
+    column: str = ""
+    shown: Shown = Shown.NOWHERE
+
+    def say(self, value: Any) -> str:
+        """The figure among others: ``p95 4``."""
+        return self.words.format(self.format(value))
+
+    @property
+    def axis(self) -> str:
+        """What it is called along the axis of a chart, with the unit that its means are in."""
+        return f"{self.label}, {self.unit}" if self.unit else self.label
+
+    def read(self, result: "Result") -> T_co | None:
+        """What it is in a result."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure(Told[T_co]):
+    """A figure of the result: what it is at a moment, which lanes have it, and since which version."""
+
+    value: Callable[[Reading], T_co | None]
+    section: Section = Section.ALL
+    since: str = "0.1.0"
+
+    def read(self, result: "Result") -> T_co | None:
+        """What it is in a result; None where it lacks."""
+        found: T_co | None = result.get(self.name)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derived(Told[T_co]):
+    """A figure that follows from others of a result."""
+
+    of: Callable[["Result"], T_co | None]
+
+    def read(self, result: "Result") -> T_co | None:
+        """What follows from a result."""
+        return self.of(result)
+
+
+class Result:
+    """The figures of a run: `Run.result`, or a part of it that an older version wrote."""
+
+    def __init__(self, tree: Mapping[str, Any]) -> None:
+        self._tree = tree
+
+    def __getitem__(self, figure: Told[T]) -> T | None:
+        """A figure; None where the run has no data for it, or was made before there was such a figure."""
+        return figure.read(self)
+
+    def get(self, name: str) -> Any:
+        """What stands under a dotted name; None where nothing does."""
+        found: Any = self._tree
+        for step in name.split("."):
+            found = found.get(step) if isinstance(found, Mapping) else None
+        return found
+
+    def has(self, section: Section) -> bool:
+        """Whether there are figures of a section."""
+        return section is Section.ALL or section.value in self._tree
+
+    def text(self, figure: Told[Any]) -> str:
+        """A figure as it is written."""
+        return figure.format(self[figure])
+
+    def say(self, figure: Told[Any]) -> str:
+        """A figure as a list of figures says it."""
+        return figure.say(self[figure])
+
+    def list(self, figures: Iterable[Told[Any]]) -> str:
+        """Those of some figures that there are, with commas between them."""
+        return ", ".join(self.say(figure) for figure in figures if self[figure] is not None)
+
+
+def nested(figures: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Values by dotted name as nested mappings."""
+    tree: dict[str, Any] = {}
+    for name, value in figures:
+        *steps, last = name.split(".")
+        at = tree
+        for step in steps:
+            at = at.setdefault(step, {})
+        at[last] = value
+    return tree
+
+
+def flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of nested mappings by dotted name."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
