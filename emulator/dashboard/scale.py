@@ -10,7 +10,7 @@ from emulator.events import Event, Start
 from emulator.figures.text import nice_step
 from emulator.recording import Recording
 from emulator.scenario import Scenario
-from emulator.values.distributions import Distribution
+from emulator.values.distributions import Distribution, traces
 
 _DRAWS = 20_000
 _COLUMNS_A_ROUND = 12
@@ -74,4 +74,4 @@ def scale(scenarios: Sequence[Scenario], recorded: Sequence[Sequence[Event]] = (
 
 
 def _known(distribution: Distribution) -> bool:
-    return all(trace.series is not None for trace in distribution.traces())
+    return all(trace.series is not None for trace in traces(distribution))

@@ -16,7 +16,7 @@ from emulator.scenario import rules
 from emulator.scenario.learner import Learner
 from emulator.scenario.timeline import Event
 from emulator.strategies import AnyStrategy, Setting
-from emulator.values.distributions import Constant, Distribution, Trace
+from emulator.values.distributions import Constant, Distribution, Trace, traces
 from emulator.values.scalars import MAX_WORKERS, Number, Part, Seconds, Speed, Text, Whole, misfit
 from emulator.values.traces import Source, read_trace
 
@@ -192,12 +192,12 @@ class Scenario(Part):
         parts: tuple[Scenario | Lane, ...] = (self, *self.lanes)
         for part in parts:
             if part.rollout is not None:
-                yield from part.rollout.episode_seconds.traces()
-                yield from part.rollout.speed.traces()
+                yield from traces(part.rollout.episode_seconds)
+                yield from traces(part.rollout.speed)
             if part.trainer is not None:
-                yield from part.trainer.update_seconds.traces()
+                yield from traces(part.trainer.update_seconds)
             if part.environment is not None:
-                yield from part.environment.reset_seconds.traces()
+                yield from traces(part.environment.reset_seconds)
 
     def notes(self) -> list[str]:
         """What is allowed and may surprise, in a sentence each."""
