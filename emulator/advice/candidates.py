@@ -7,7 +7,7 @@ from typing import Any
 
 from emulator.errors import Problem, ScenarioError
 from emulator.scenario import Scenario
-from emulator.scenario.rules import violations
+from emulator.scenario.models import violations
 from emulator.strategies import STRATEGIES, Strategy, strategy_of
 from emulator.values.violation import Violation
 

@@ -8,10 +8,10 @@ from itertools import accumulate
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from emulator.learner import Learner, LearningFigures, Trajectory, TrajectoryGroup
 from emulator.learner.draws import NumberedDraws
 from emulator.learner.losses import loss_of
 from emulator.learner.policy import Indices, Policy, Table, Values
+from emulator.learner.protocol import Learner, LearningFigures, Trajectory, TrajectoryGroup
 from emulator.learner.tasks import Tasks
 from emulator.scenario.learner import Learner as Settings
 

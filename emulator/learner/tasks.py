@@ -9,8 +9,8 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from emulator.learner import Rank
 from emulator.learner.draws import NumberedDraws
+from emulator.learner.protocol import Rank
 
 _NORMAL = NormalDist()
 _LEAST, _MOST = 2.0**-53, 1.0 - 2.0**-53

@@ -9,7 +9,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from emulator.errors import Problem
-from emulator.scenario.models import Lane, Scenario
+from emulator.scenario.models import Scenario
+from emulator.scenario.parts import Lane
 from emulator.scenario.tree import Node, Place
 from emulator.values.distributions import Distribution
 from emulator.values.scalars import Check, Seconds, Text

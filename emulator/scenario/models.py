@@ -1,4 +1,4 @@
-"""What a scenario is: every part of it, its defaults and its limits, and the lanes that vary it."""
+"""What a scenario is: its sections together, the rules between them, and the lanes that vary it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
@@ -6,122 +6,23 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     Field,
     PrivateAttr,
-    SerializerFunctionWrapHandler,
-    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from emulator.scenario import rules
 from emulator.scenario.learner import Learner
-from emulator.scenario.timeline import Event
+from emulator.scenario.parts import Description, Environment, Events, Lane, Name, Rollout, Trainer
 from emulator.strategies import AnyStrategy, Setting
-from emulator.values.distributions import Constant, Distribution, Trace, traces
-from emulator.values.scalars import MAX_WORKERS, Number, Part, Seconds, Speed, Text, Whole, misfit
+from emulator.values.distributions import Trace, traces
+from emulator.values.scalars import Part, Seconds, Speed, Whole
 from emulator.values.traces import Source, read_trace
-
-MAX_BATCH = 10_000_000
-"""The most episodes in a batch, in a group or in a queue."""
-
-MAX_EVENTS = 10_000
-"""The most entries in a timeline."""
+from emulator.values.violation import Path, Violation
 
 MAX_LANES = 8
 """The most lanes in a race."""
 
 _MIXED = "note: order shuffle or resample makes the episodes of a group independent of each other"
-
-Name = Annotated[str, Text(100)]
-Description = Annotated[str, Text(2000, lines=True)]
-Events = Annotated[tuple[Event, ...], Field(max_length=MAX_EVENTS)]
-
-
-class Rollout(Part):
-    """The workers that generate episodes."""
-
-    workers: Annotated[int, Whole(1, MAX_WORKERS)] = Field(examples=[64])
-    """How many workers, each generating one episode at a time."""
-    episode_seconds: Distribution = Field(examples=[{"kind": "lognormal", "median": 20, "sigma": 1.0}])
-    """How long an episode takes a worker of speed 1, in seconds: a number or a distribution."""
-    group_size: Annotated[int, Whole(1, MAX_BATCH)] = 1
-    """Episodes in a group (GRPO), trained together or not at all; must divide the batch."""
-    group_redundancy: Annotated[int, Whole(0, MAX_BATCH)] = 0
-    """Episodes begun in each group beyond its size; the last to finish are aborted."""
-    queue_capacity: Annotated[int, Whole(1, MAX_BATCH)] | None = None
-    """The most finished episodes that wait for the trainer; absent means unlimited."""
-    speed: Distribution = Constant(kind="constant", value=1.0)
-    """Each worker's speed, drawn once: a factor (2 is twice as fast), or a distribution of factors."""
-
-
-class Trainer(Part):
-    """The trainer, which takes batches of episodes and publishes policy versions."""
-
-    batch_size: Annotated[int, Whole(1, MAX_BATCH)] = Field(examples=[64])
-    """Episodes in a batch."""
-    update_seconds: Distribution = Field(examples=[15])
-    """How long an update takes, in seconds: a number or a distribution."""
-    weight_sync_seconds: Annotated[float, Seconds()] = 0.0
-    """How long a push of weights to the workers takes, in seconds."""
-    publish_every: Annotated[int, Whole(1, 1_000_000)] = 1
-    """Updates from one publication to the next."""
-
-
-class Environment(Part):
-    """The sandboxes episodes run in, and how they fail."""
-
-    sandboxes: Annotated[int, Whole(1, MAX_WORKERS)] | None = None
-    """Sandboxes in the pool all workers share; absent means one for each worker."""
-    reset_seconds: Distribution = Constant(kind="constant", value=0.0)
-    """How long a sandbox takes to get ready before each attempt, in seconds: a number or a distribution."""
-    failure_probability: Annotated[float, Number(0, 1, below=True)] = 0.0
-    """How likely an attempt is to fail at its end, from 0 to below 1."""
-    timeout_seconds: Annotated[float, Seconds(above=True)] | None = None
-    """When an attempt is abandoned, in seconds from its start, its reset included; absent means never."""
-    retries: Annotated[int, Whole(0, 1000)] = 0
-    """Further attempts after a failed one, by the same worker."""
-
-
-class Lane(Part):
-    """A variation of the scenario for a race, by name.
-
-    A section given here holds what the lane changes merged over the scenario's own; a section not given is
-    the scenario's.
-    """
-
-    name: Name
-    """The lane's name, unlike any other lane's."""
-    description: Description | None = None
-    """What is different in this lane."""
-    rollout: Rollout | None = None
-    """Changes to the workers."""
-    trainer: Trainer | None = None
-    """Changes to the trainer."""
-    strategy: AnyStrategy | None = None
-    """Another strategy, or other options of the same."""
-    environment: Environment | None = None
-    """Changes to the environment."""
-    learner: Learner | None = None
-    """Changes to the learner."""
-    events: Events | None = None
-    """Another timeline."""
-
-    @property
-    def changes(self) -> dict[str, Any]:
-        """The sections that replace the scenario's own, by name."""
-        given = (name for name in type(self).model_fields if name in self.model_fields_set and name != "name")
-        return {name: getattr(self, name) for name in given}
-
-    @model_validator(mode="after")
-    def _needed(self) -> "Lane":
-        # Like everywhere, an empty section is not "unchanged"; only an environment and a learner can go.
-        for name in ("description", "rollout", "trainer", "strategy", "events"):
-            if name in self.model_fields_set and getattr(self, name) is None:
-                raise misfit("a value, or no such key", "nothing", key=name)
-        return self
-
-    @model_serializer(mode="wrap")
-    def _only_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in handler(self).items() if name in self.model_fields_set}
 
 
 class Scenario(Part):
@@ -227,11 +128,43 @@ class Scenario(Part):
 
     @model_validator(mode="after")
     def _obeys_rules(self) -> "Scenario":
-        violations = rules.violations(self)
-        if violations:
-            text = "; ".join(str(violation) for violation in violations)
-            raise PydanticCustomError("rules", "{text}", {"text": text, "violations": violations})
+        broken = violations(self)
+        if broken:
+            text = "; ".join(str(violation) for violation in broken)
+            raise PydanticCustomError("rules", "{text}", {"text": text, "violations": broken})
         return self
+
+
+def violations(scenario: Scenario) -> list[Violation]:
+    """Return every rule that the scenario or one of its lanes breaks, in the order of the keys."""
+    found = list(_own_violations(scenario))
+    seen: dict[str, int] = {}
+    for index, (lane, variant) in enumerate(zip(scenario.lanes, scenario.lane_scenarios(), strict=True)):
+        where: Path = ("lanes", index)
+        if lane.name in seen:
+            first: Path = ("lanes", seen[lane.name], "name")
+            allowed = f"a name unlike that of lanes.{seen[lane.name]}"
+            found.append(Violation((*where, "name"), f'"{lane.name}"', allowed, (first,)))
+        seen.setdefault(lane.name, index)
+        for violation in _own_violations(variant):
+            if violation not in found:
+                others = (
+                    *violation.others,
+                    *((*where, *other) for other in (violation.path, *violation.others)),
+                )
+                found.append(Violation((*where, *violation.path), violation.found, violation.allowed, others))
+    return found
+
+
+def _own_violations(scenario: Scenario) -> Iterator[Violation]:
+    rollout, trainer = scenario.rollout, scenario.trainer
+    yield from rules.groups(rollout, trainer)
+    yield from rules.queue(rollout, trainer)
+    yield from rules.speed(rollout)
+    yield from scenario.strategy.violations(scenario.setting)
+    yield from rules.attempts(scenario.environment)
+    yield from rules.learning(scenario.learner, trainer)
+    yield from rules.timeline(scenario.events, rollout, scenario.duration)
 
 
 def held_by(scenario: Scenario, otherwise: Source = read_trace) -> Source:

@@ -1,15 +1,13 @@
 """Rules between several keys of a scenario, among them every deadlock that arithmetic shows beforehand."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
+from emulator.scenario.learner import Learner
+from emulator.scenario.parts import Environment, Rollout, Trainer
 from emulator.scenario.timeline import AddWorkers, Event
 from emulator.values.distributions import Constant, Distribution, Mixture, Trace, Uniform
 from emulator.values.scalars import LEAST_FACTOR, MAX_WORKERS, plain
 from emulator.values.violation import Path, Violation
-
-if TYPE_CHECKING:
-    from emulator.scenario.models import Scenario
 
 MAX_DECISIONS = 10_000_000
 """The most decisions that a learner may get in a batch; they take about 100 bytes each."""
@@ -18,54 +16,25 @@ MAX_CHOICES = 65_536
 """The most contexts times actions of a learner; each version in use has tables of them, 2 MB at most."""
 
 
-def violations(scenario: "Scenario") -> list[Violation]:
-    """Return every rule that the scenario or one of its lanes breaks, in the order of the keys."""
-    found = list(_own_violations(scenario))
-    seen: dict[str, int] = {}
-    for index, (lane, variant) in enumerate(zip(scenario.lanes, scenario.lane_scenarios(), strict=True)):
-        where: Path = ("lanes", index)
-        if lane.name in seen:
-            first: Path = ("lanes", seen[lane.name], "name")
-            allowed = f"a name unlike that of lanes.{seen[lane.name]}"
-            found.append(Violation((*where, "name"), f'"{lane.name}"', allowed, (first,)))
-        seen.setdefault(lane.name, index)
-        for violation in _own_violations(variant):
-            if violation not in found:
-                others = (
-                    *violation.others,
-                    *((*where, *other) for other in (violation.path, *violation.others)),
-                )
-                found.append(Violation((*where, *violation.path), violation.found, violation.allowed, others))
-    return found
-
-
-def _own_violations(scenario: "Scenario") -> Iterator[Violation]:
-    yield from _groups(scenario)
-    yield from _queue(scenario)
-    yield from _speed(scenario)
-    yield from scenario.strategy.violations(scenario.setting)
-    yield from _environment(scenario)
-    yield from _learner(scenario)
-    yield from _timeline(scenario)
-
-
 BATCH: Path = ("trainer", "batch_size")
 GROUP: Path = ("rollout", "group_size")
 REDUNDANCY: Path = ("rollout", "group_redundancy")
 
 
-def _groups(scenario: "Scenario") -> Iterator[Violation]:
-    batch, size = scenario.trainer.batch_size, scenario.rollout.group_size
+def groups(rollout: Rollout, trainer: Trainer) -> Iterator[Violation]:
+    """Groups fill a batch, and are redundant only in groups."""
+    batch, size = trainer.batch_size, rollout.group_size
     if batch % size:
         allowed = f"a number that divides trainer.batch_size ({batch}), since a batch is made of whole groups"
         yield Violation(GROUP, str(size), allowed, (BATCH,))
-    if scenario.rollout.group_redundancy and size == 1:
+    if rollout.group_redundancy and size == 1:
         allowed = "0, or a rollout.group_size above 1 to be redundant in"
-        yield Violation(REDUNDANCY, str(scenario.rollout.group_redundancy), allowed, (GROUP,))
+        yield Violation(REDUNDANCY, str(rollout.group_redundancy), allowed, (GROUP,))
 
 
-def _queue(scenario: "Scenario") -> Iterator[Violation]:
-    capacity, batch = scenario.rollout.queue_capacity, scenario.trainer.batch_size
+def queue(rollout: Rollout, trainer: Trainer) -> Iterator[Violation]:
+    """The queue holds a batch."""
+    capacity, batch = rollout.queue_capacity, trainer.batch_size
     if capacity is not None and capacity < batch:
         allowed = (
             f"at least trainer.batch_size ({batch}): a smaller queue never holds a whole batch, a deadlock"
@@ -73,8 +42,9 @@ def _queue(scenario: "Scenario") -> Iterator[Violation]:
         yield Violation(("rollout", "queue_capacity"), str(capacity), allowed, (BATCH,))
 
 
-def _speed(scenario: "Scenario") -> Iterator[Violation]:
-    slowest = _slowest(scenario.rollout.speed)
+def speed(rollout: Rollout) -> Iterator[Violation]:
+    """Every worker moves."""
+    slowest = _slowest(rollout.speed)
     if slowest < LEAST_FACTOR:
         least = "above 0" if not slowest else f"from {LEAST_FACTOR:g} on"
         allowed = f"speeds {least}: a worker without speed never finishes"
@@ -95,8 +65,9 @@ def _slowest(speed: Distribution) -> float:
     return 1.0
 
 
-def _learner(scenario: "Scenario") -> Iterator[Violation]:
-    learner, batch = scenario.learner, scenario.trainer.batch_size
+def learning(learner: Learner | None, trainer: Trainer) -> Iterator[Violation]:
+    """A learner's batches and tables fit into memory."""
+    batch = trainer.batch_size
     if learner is not None and batch * learner.steps > MAX_DECISIONS:
         most = MAX_DECISIONS // batch
         allowed = f"at most {MAX_DECISIONS} decisions in a batch: with trainer.batch_size ({batch}) "
@@ -109,8 +80,8 @@ def _learner(scenario: "Scenario") -> Iterator[Violation]:
         yield Violation(("learner", "contexts"), str(learner.contexts), allowed, others)
 
 
-def _environment(scenario: "Scenario") -> Iterator[Violation]:
-    environment = scenario.environment
+def attempts(environment: Environment | None) -> Iterator[Violation]:
+    """An attempt has time to begin."""
     if environment is None or environment.timeout_seconds is None:
         return
     reset, timeout = environment.reset_seconds, environment.timeout_seconds
@@ -120,17 +91,18 @@ def _environment(scenario: "Scenario") -> Iterator[Violation]:
         yield Violation(("environment", "timeout_seconds"), plain(timeout), allowed, others)
 
 
-def _timeline(scenario: "Scenario") -> Iterator[Violation]:
-    added = sum(event.action.count for event in scenario.events if isinstance(event.action, AddWorkers))
-    workers = scenario.rollout.workers + added
+def timeline(events: Sequence[Event], rollout: Rollout, duration: float) -> Iterator[Violation]:
+    """The timeline stays within the run and its workers."""
+    added = sum(event.action.count for event in events if isinstance(event.action, AddWorkers))
+    workers = rollout.workers + added
     others: tuple[Path, ...] = (("rollout", "workers"), ("events",))
     if workers > MAX_WORKERS:
         allowed = f"at most {MAX_WORKERS} workers, those that join later included"
         yield Violation(("events",), f"{workers} workers in all", allowed, others)
-    for index, event in enumerate(scenario.events):
+    for index, event in enumerate(events):
         where: Path = ("events", index)
-        if event.at > scenario.duration:
-            allowed = f"from 0 to the duration, {plain(scenario.duration)} s"
+        if event.at > duration:
+            allowed = f"from 0 to the duration, {plain(duration)} s"
             yield Violation((*where, "at"), f"{plain(event.at)} s", allowed, (("duration",),))
         if event.slow is not None and event.slow.factor < LEAST_FACTOR:
             allowed = f"a factor from {LEAST_FACTOR:g} on"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from emulator.randomness import Draws, Streams
-from emulator.scenario.models import Environment
+from emulator.scenario.parts import Environment
 from emulator.system.episodes import Episode
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from emulator.randomness import Streams
-from emulator.scenario.models import Environment
+from emulator.scenario.parts import Environment
 from emulator.system.episodes import Group, GroupedEpisode
 from emulator.system.sandboxes import Attempts, SandboxPool
 
