@@ -14,8 +14,10 @@ from operator import attrgetter
 from typing import TextIO
 
 from emulator.events import Event
-from emulator.figures import GENERATING, Figures
-from emulator.figures.text import clock_time, count, decimal, share
+from emulator.figures import Figures
+from emulator.figures.accounts import Reading
+from emulator.figures.spec import STALENESS, UPDATES, WORKERS_BUSY
+from emulator.figures.text import clock_time
 from emulator.runner import LaneView, Session, ticks
 from emulator.scenario import Scenario
 from emulator.text import writable
@@ -109,12 +111,6 @@ class ProgressLines:
 
 def figures_text(figures: Figures, t: float) -> str:
     """Updates, utilisation and mean staleness at `t`, in a few words."""
-    busy, staleness = _busy_and_staleness(figures, t)
-    return f"{count(figures.updates, 'update')}, {busy} busy, staleness {staleness}"
-
-
-def _busy_and_staleness(figures: Figures, t: float) -> tuple[str, str]:
-    service = figures.service_seconds(t)
-    busy = figures.worker_seconds(t)[GENERATING] / service if service else None
-    mean = figures.staleness_figures()["mean"]
-    return share(busy), decimal(mean)
+    reading = Reading(figures, t)
+    updates, busy, staleness = (figure.value(reading) for figure in (UPDATES, WORKERS_BUSY, STALENESS))
+    return f"{UPDATES.say(updates)}, {WORKERS_BUSY.format(busy)} busy, {STALENESS.say(staleness)}"

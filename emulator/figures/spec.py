@@ -5,6 +5,7 @@ have it, with what it is called, how it is written and where it is shown; and in
 stand beside or under a figure that is read first.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from emulator.figures.accounts import Reading
@@ -16,6 +17,7 @@ from emulator.figures.records import (
     GENERATING,
     OVERHEAD,
     PUSHING,
+    STALLED,
     TRAINER_STATES,
     UPDATING,
     WAITING,
@@ -72,19 +74,19 @@ UPDATES_PER_HOUR = Figure[float](
 )
 
 
-def _episodes(account: str, words: str = "", format: Format = COUNT) -> Figure[int]:  # noqa: A002
+def _episodes(account: str, words: str = "", form: Format = COUNT, shown: Shown = _READ) -> Figure[int]:
     return Figure[int](
         name=f"episodes.{account}",
         label=f"episodes {account.replace('_', ' ')}",
-        format=format,
+        format=form,
         words=words or f"{{}} {account.replace('_', ' ')}",
-        shown=_READ,
+        shown=shown,
         value=lambda r: r.episodes[account],
     )
 
 
 STARTED, FINISHED = _episodes("started"), _episodes("finished")
-TRAINED = _episodes("trained", "{}", counted("episode"))
+TRAINED = _episodes("trained", "{}", counted("episode"), Shown.SUMMARY | Shown.PAGE)
 DROPPED, ABORTED, FAILED = _episodes("dropped"), _episodes("aborted"), _episodes("failed")
 LOST = (ABORTED, DROPPED, FAILED)
 """The accounts of episodes that were begun and will not be trained."""
@@ -151,20 +153,21 @@ STALENESS_MAX: Figure[int] = _staleness("max", "largest staleness", "max {}", co
 STALENESS_HISTOGRAM: Figure[list[int]] = _staleness("histogram", "staleness of trained episodes")
 
 
-def _versions(part: str, words: str, format: Format = DECIMAL) -> Figure[Any]:  # noqa: A002
+def _versions(part: str, words: str, form: Format = DECIMAL, shown: Shown = Shown.SUMMARY) -> Figure[Any]:
     return Figure[Any](
         name=f"versions.{part}",
         label="of the newest version" if part == "newest_mean" else f"versions, {part.replace('_', ' ')}",
         unit="versions",
-        format=format,
+        format=form,
         words=words,
+        shown=shown,
         value=lambda r: r.versions[part],
     )
 
 
 SPAN_MEAN: Figure[float] = _versions("span_mean", "span {}")
 SPAN_MAX: Figure[int] = _versions("span_max", "max {}", NUMBER)
-NEWEST_MEAN: Figure[float] = _versions("newest_mean", "newest one {} behind")
+NEWEST_MEAN: Figure[float] = _versions("newest_mean", "newest one {} behind", shown=Shown.RACE)
 
 QUEUE_MEAN = Figure[float](
     name="queue.mean",
@@ -332,7 +335,7 @@ FIGURES: tuple[Figure[Any], ...] = (
     SPAN_MEAN,
     SPAN_MAX,
     NEWEST_MEAN,
-    _versions("weighted_mean", "{}"),
+    _versions("weighted_mean", "weighted by time {}", shown=Shown.NOWHERE),
     QUEUE_MEAN,
     QUEUE_MAX,
     STARTED_MEAN,
@@ -384,12 +387,28 @@ IDLE = tuple(
         unit="%",
         format=SHARE,
         words=f"{account} {{}}",
-        shown=Shown.SUMMARY | Shown.RACE,
-        of=lambda result, account=account: of_service(result, account),  # type: ignore[misc]
+        shown=Shown.RACE,
+        of=partial(of_service, account=account),
     )
     for account in (WAITING, GATED, BLOCKED, FROZEN, DOWN, OVERHEAD)
 )
 """What workers did otherwise, as shares of their time."""
+
+
+def _held(account: str) -> Derived[float]:
+    return Derived[float](
+        name=f"trainer.{account}_share",
+        label=account,
+        unit="%",
+        format=SHARE,
+        words=f"{account} {{}}",
+        shown=Shown.SUMMARY,
+        of=lambda result: ratio(result[TRAINER_SECONDS[account]] or 0.0, result[EMULATED] or 0.0),
+    )
+
+
+TRAINER_UPDATING, *TRAINER_HELD = map(_held, (UPDATING, PUSHING, STALLED))
+"""What the trainer did, as shares of the time."""
 
 
 class Line(NamedTuple):
@@ -404,7 +423,7 @@ LINES = (
     Line(UPDATES_PER_HOUR, (UPDATES, TRAINED)),
     Line(WORKERS_BUSY, (), (GOODPUT, *IDLE)),
     Line(TRAINER_BUSY),
-    Line(STALENESS, (STALENESS_P95, STALENESS_MAX)),
+    Line(STALENESS, (STALENESS_P95, STALENESS_MAX), (NEWEST_MEAN,)),
     Line(LENGTH_BIAS, (TRAINED_MEAN, STARTED_MEAN)),
     Line(QUEUE_MEAN, (QUEUE_MAX,)),
 )

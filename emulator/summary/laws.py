@@ -1,10 +1,10 @@
 """What theory says of a run, told beside what was measured."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
-from emulator.figures.text import decimal, share
+from emulator.figures.result import Told
+from emulator.figures.spec import DROPPED_SHARE, LINES, STALENESS, STALENESS_MAX, UPDATES_PER_HOUR
+from emulator.figures.text import setting
 from emulator.runner import Run
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def theory_beside(run: Run, *, ascii_only: bool, brief: bool = False) -> dict[str, str]:
-    """What theory says of a run's figures, by their names here.
+    """What theory says of a run's figures, by their names in the result.
 
     What it expects for as long as the run went; else what a figure
     tends to, or is at most: in signs if `brief`.
@@ -27,45 +27,34 @@ def theory_beside(run: Run, *, ascii_only: bool, brief: bool = False) -> dict[st
     scenario = run.scenario.model_copy(update=changed)
     laws, found = expected(scenario), limits(scenario)
     told: dict[str, str] = {}
-    for name, (figure, tell) in _LAWS.items():
-        if figure in laws:
-            told[name] = _law_text(laws[figure], tell, ascii_only=ascii_only)
+    for figure in _TOLD:
+        name = figure.name
+        if name in laws:
+            told[name] = _law_text(laws[name], figure, ascii_only=ascii_only)
         # How far updates are from the most possible is how busy the trainer is.
-        elif figure in found and (figure, found[figure].kind) != ("updates_per_hour", "at most"):
-            told[name] = _limit_words(found[figure], tell, ascii_only=ascii_only, brief=brief)
-    if not brief and STALENESS in told and "staleness.mean" in found and "staleness.max" not in found:
-        told[STALENESS] += " on average"
+        elif name in found and (figure, found[name].kind) != (UPDATES_PER_HOUR, "at most"):
+            told[name] = _limit_words(found[name], figure, ascii_only=ascii_only, brief=brief)
+    if not brief and STALENESS.name in told and STALENESS.name in found and STALENESS_MAX.name not in found:
+        told[STALENESS.name] += " on average"
     return told
 
 
-def _limit_words(limit: "Limit", tell: Callable[[float], str], *, ascii_only: bool, brief: bool) -> str:
+_TOLD: tuple[Told[float], ...] = (*(line.head for line in LINES), DROPPED_SHARE)
+
+
+def _write(value: float, figure: Told[float]) -> str:
+    return figure.format(value) if figure.unit == "%" else figure.format.mean(value)
+
+
+def _limit_words(limit: "Limit", figure: Told[float], *, ascii_only: bool, brief: bool) -> str:
     at_most = limit.kind == "at most"
-    value = f"{limit.value:g}" if at_most else tell(limit.value)
+    value = setting(limit.value) if at_most else _write(limit.value, figure)
     if not brief:
         return f"{limit.kind} {value}"
     at_most_sign, tends_sign = ("<=", "->") if ascii_only else ("≤", "→")
     return f"{at_most_sign if at_most else tends_sign} {value}"
 
 
-def _law_text(law: "Expectation", tell: Callable[[float], str], *, ascii_only: bool) -> str:
-    deviation = "" if not law.sd or tell is share else tell(law.sd)
-    if not deviation.strip("0."):
-        return tell(law.mean)
-    return f"{tell(law.mean)} {'+-' if ascii_only else '±'} {deviation}"
-
-
-UPDATES = "UPDATES PER HOUR"
-STALENESS = "STALENESS"
-DROPPED = "DROPPED"
-OF_FINISHED = "  of the finished"
-
-_tenths, _percent = partial(decimal, places=1), partial(share, places=1)
-
-_LAWS: dict[str, tuple[str, Callable[[float], str]]] = {
-    UPDATES: ("updates_per_hour", _tenths),
-    "WORKERS BUSY": ("workers.utilisation", share),
-    "TRAINER BUSY": ("trainer.utilisation", share),
-    STALENESS: ("staleness.mean", decimal),
-    DROPPED: ("episodes.dropped_share", _percent),
-}
-"""Figures that theory has laws for: their names in the result, and how they are told."""
+def _law_text(law: "Expectation", figure: Told[float], *, ascii_only: bool) -> str:
+    mean, deviation = _write(law.mean, figure), "" if figure.unit == "%" else _write(law.sd or 0.0, figure)
+    return f"{mean} {'+-' if ascii_only else '±'} {deviation}" if deviation.strip("0.") else mean

@@ -6,29 +6,17 @@ from rich.table import Table
 from rich.text import Text
 
 from emulator.clock import ClockStatistics
-from emulator.figures.text import NOTHING, clock_time, mean_span, share, span, speed
+from emulator.figures import Result
+from emulator.figures.result import Told
+from emulator.figures.spec import GOODPUT, NEWEST_MEAN, SPAN_MAX, WASTED, of_service
+from emulator.figures.text import clock_time, mean_span, span, speed
 from emulator.runner import Run
 
 BUSY = "#4a9fd0"
-
-
 ALERT = "#f0a500"
-
-
 DIM = "bright_black"
 
-
 BAR = 24
-
-
-CAUSES = {
-    "waiting": "waiting",
-    "gated": "gated",
-    "blocked": "blocked",
-    "frozen": "frozen",
-    "down": "down",
-    "overhead": "overhead",
-}
 
 
 def heading(run: Run, title: str, subtitle: str, *, whole: bool = False) -> Table:
@@ -81,24 +69,11 @@ def footer(clock: ClockStatistics) -> Text:
     return Text(", ".join(words), style=DIM)
 
 
-def _service(result: dict[str, Any]) -> float:
-    seconds = result["workers"]["seconds"]
-    return float(sum(seconds[state] for state in ("generating", *CAUSES)))
-
-
-def cause_share(result: dict[str, Any], cause: str) -> float:
-    """The share of worker seconds that went to one account."""
-    service = _service(result)
-    return result["workers"]["seconds"][cause] / service if service else 0.0
-
-
-def wasted_share(result: dict[str, Any]) -> float:
-    """The share of worker seconds that was in vain."""
-    service = _service(result)
-    return result["workers"]["seconds"]["wasted"] / service if service else 0.0
-
-
-def dropped_share(result: dict[str, Any]) -> str:
-    """Episodes dropped of those finished, as theory has it."""
-    episodes = result["episodes"]
-    return share(episodes["dropped"] / episodes["finished"], 1) if episodes["finished"] else NOTHING
+def says(result: Result, figure: Told[Any], least: float) -> bool:
+    """Whether a figure under another says something: of shares, from `least` on."""
+    if figure is GOODPUT:  # as busy as the workers, where nothing was wasted
+        return of_service(result, WASTED) >= least
+    if figure is NEWEST_MEAN:  # as stale as the oldest, where episodes have one version
+        return bool(result[SPAN_MAX])
+    value = result[figure]
+    return value is not None and (figure.unit != "%" or value >= least)

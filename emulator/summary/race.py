@@ -1,46 +1,31 @@
 """What came of a race: its lanes side by side."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from emulator.figures.text import count, decimal, mean_span, number, share, span, times
+from emulator.figures import Result
+from emulator.figures import spec as f
+from emulator.figures.result import Derived, Section, Shown, Told
+from emulator.figures.text import NOTHING, setting, times
 from emulator.runner import Run
 from emulator.summary.interventions import interventions_text
-from emulator.summary.laws import DROPPED, OF_FINISHED, STALENESS, UPDATES, theory_beside
-from emulator.summary.parts import (
-    CAUSES,
-    DIM,
-    bar,
-    cause_share,
-    dropped_share,
-    end,
-    footer,
-    heading,
-    stopped,
-    wasted_share,
-)
+from emulator.summary.laws import theory_beside
+from emulator.summary.parts import DIM, bar, end, footer, heading, says, stopped
 from emulator.text import width as width_of
 
 _COLUMN_BAR = 12
-
-
 _MOST_COLUMNS = 4  # more lanes than this are rows
-
-
 _EVEN = 1.02  # a smaller ratio is no lead
 
 
-_SECTIONS = (
-    ("wait for siblings", "groups", "sibling_wait_mean"),
-    ("group complete, p95", "groups", "completion_p95"),
-    ("sandboxes used", "environment", "sandbox_utilisation"),
-)
-"""Figures of a section that only some lanes have."""
+LEAST = 0.005
+"""The least share of workers' time, in any lane, that has a line."""
 
 
 @dataclass(frozen=True)
@@ -92,122 +77,169 @@ class RaceSummary:
         strategies = (run.scenario.strategy.label.replace(", ", "\n") for run in self.runs)
         table.add_row("", *(Text(strategy, style=DIM) for strategy in strategies))
         table.add_row()
-        results = [run.result for run in self.runs]
-        bars = {
-            "  against the first": _parts_of_most([_updates_per_hour(run) for run in self.runs]),
-            "workers busy": [r["workers"]["utilisation"] for r in results],
+        bars: dict[str, list[float] | list[float | None]] = {
+            _AGAINST: _parts_of_most([_updates_per_hour(result) for result in self._results]),
+            f.WORKERS_BUSY.label: [result[f.WORKERS_BUSY] for result in self._results],
         }
-        for name, cells in self._lines(results):
-            if name.plain == OF_FINISHED and not any(DROPPED in law for law in laws):
+        for row in self._lines():
+            theory = [law.get(row.figure.name, "") if row.figure else "" for law in laws]
+            if row.figure is f.DROPPED_SHARE and not any(theory):
                 continue  # of interest where it can be compared
-            table.add_row(name, *(Text(cell) for cell in cells))
-            known = DROPPED if name.plain == OF_FINISHED else name.plain.upper()
-            theory = [law.get(known, "") for law in laws]
+            table.add_row(Text(row.name, style=row.style), *map(Text, row.cells))
             if any(theory):
                 table.add_row(Text("  theory", style=DIM), *(Text(cell, style=DIM) for cell in theory))
-            if values := bars.get(name.plain):
+            if values := bars.get(row.name):
                 table.add_row("", *(bar(value, _COLUMN_BAR, ascii_only=ascii_only) for value in values))
         return table
 
-    def _lines(self, results: Sequence[dict[str, Any]]) -> Iterator[tuple[Text, list[str]]]:
+    @cached_property
+    def _results(self) -> list[Result]:
+        return [Result(run.result) for run in self.runs]
+
+    def _row(self, figure: Told[Any], *, under: bool = False) -> "_Row":
+        return _Row(f"  {figure.label}" if under else figure.label, self._cells(figure), figure)
+
+    def _cells(self, figure: Told[Any]) -> list[str]:
+        """A figure in each lane; nothing where a lane has none of it."""
+        none = (None, 0) if isinstance(figure, Derived) or figure in f.LOST else (None,)
+        return ["" if result[figure] in none else result.text(figure) for result in self._results]
+
+    def _lines(self) -> Iterator["_Row"]:
         """The lines of the table; one that says nothing in any lane is left out."""
-        yield Text("updates per hour", style="bold"), [number(r["updates_per_hour"]) for r in results]
-        yield Text("  against the first", style=DIM), _ratios(self.runs)
-        yield Text("workers busy", style="bold"), [share(r["workers"]["utilisation"]) for r in results]
-        goodput = [share(r["workers"]["goodput"]) for r in results]
-        if any(wasted_share(r) >= 0.005 for r in results):
-            yield Text("  goodput", style=DIM), goodput
-        for cause in CAUSES:
-            shares = [cause_share(r, cause) for r in results]
-            if any(part >= 0.005 for part in shares):
-                yield Text(f"  {cause}", style=DIM), [share(part) if part else "" for part in shares]
-        yield Text("trainer busy", style="bold"), [share(r["trainer"]["utilisation"]) for r in results]
-        yield Text("staleness", style="bold"), [decimal(r["staleness"]["mean"]) for r in results]
-        spreads = [f"{number(r['staleness']['p95'])}, {number(r['staleness']['max'])}" for r in results]
-        yield Text("  p95, max", style=DIM), spreads
-        if any(r["versions"]["span_max"] for r in results):
-            newest = [decimal(r["versions"]["newest_mean"]) for r in results]
-            yield Text("  of the newest version", style=DIM), newest
-        limits = [run.scenario.strategy.limit for run in self.runs]
-        if any(limit is not None for limit in limits):
-            yield Text("  limit", style=DIM), ["" if limit is None else f"{limit:g}" for limit in limits]
-        bias = [decimal(r["episode_seconds"]["length_bias"]) for r in results]
-        yield Text("length bias", style="bold"), bias
-        queues = [f"{number(r['queue']['mean'])}, {number(r['queue']['max'])}" for r in results]
-        yield Text("queue mean, max", style="bold"), queues
-        for label, section, key in _SECTIONS:
-            values = [r.get(section, {}).get(key) for r in results]
-            if any(value is not None for value in values):
-                tell = share if section == "environment" else mean_span
-                yield Text(label), ["" if value is None else tell(value) for value in values]
-        for account in ("aborted", "dropped", "failed"):
-            if any(r["episodes"][account] for r in results):
-                counts = [f"{r['episodes'][account]:,}" if r["episodes"][account] else "" for r in results]
-                yield Text(f"episodes {account}"), counts
-                if account == "dropped":
-                    lost = [dropped_share(r) if r["episodes"]["dropped"] else "" for r in results]
-                    yield Text(OF_FINISHED, style=DIM), lost
-        yield from _learning_lines(results)
+        for line in f.LINES:
+            yield _Row(line.head.label, [result.text(line.head) for result in self._results], line.head)
+            if line.head is f.UPDATES_PER_HOUR:
+                yield _Row(_AGAINST, _ratios(self.runs))
+            beside = [figure for figure in line.beside if Shown.RACE in figure.shown]
+            if beside:
+                cells = [", ".join(map(result.text, beside)) for result in self._results]
+                yield _Row(f"  {', '.join(figure.column for figure in beside)}", cells)
+            for figure in line.under:
+                if Shown.RACE in figure.shown and any(says(r, figure, LEAST) for r in self._results):
+                    yield self._row(figure, under=True)
+            if line.head is f.STALENESS and any(run.scenario.strategy.limit is not None for run in self.runs):
+                limits = [run.scenario.strategy.limit for run in self.runs]
+                yield _Row("  limit", ["" if limit is None else setting(limit) for limit in limits])
+        yield from self._further()
+        yield from self._learning_lines()
         if any(run.error is not None for run in self.runs):
             ends = [f"deadlock\n{end(run)}" if run.error is not None else "" for run in self.runs]
-            yield Text("ended", style="bold"), ends
+            yield _Row("ended", ends)
+
+    def _further(self) -> Iterator["_Row"]:
+        """Lines that only some races have."""
+        for section in (Section.GROUPS, Section.ENVIRONMENT):
+            for figure in f.FIGURES:
+                if figure.section is section and Shown.RACE in figure.shown and self._any(figure):
+                    yield self._row(figure)
+        for account in f.LOST:
+            if self._any(account):
+                yield self._row(account)
+                if account is f.DROPPED:
+                    yield self._row(f.DROPPED_SHARE, under=True)
+
+    def _any(self, figure: Told[Any]) -> bool:
+        return any(self._cells(figure))
 
     def _expected(self, laws: Sequence[Mapping[str, str]], width: int) -> Iterator[Text]:
         """What theory says of lanes that are rows, a line for a figure."""
         lines = []
-        for name, words in ((UPDATES, "updates per hour"), (STALENESS, "staleness")):
+        for figure in (f.UPDATES_PER_HOUR, f.STALENESS):
             told = [
-                f"{run.name} {law[name].partition(' ±')[0].partition(' +-')[0]}"
+                f"{run.name} {law[figure.name].partition(' ±')[0].partition(' +-')[0]}"
                 for run, law in zip(self.runs, laws, strict=True)
-                if name in law
+                if figure.name in law
             ]
             if told:
-                lines.append(_flowing(f"theory, {words}:", told, width))
+                lines.append(_flowing(f"theory, {figure.label}:", told, width))
         told = [
-            f"{run.name} {dropped_share(run.result)} (theory {law[DROPPED]})"
+            f"{run.name} {Result(run.result).text(f.DROPPED_SHARE)} (theory {law[f.DROPPED_SHARE.name]})"
             for run, law in zip(self.runs, laws, strict=True)
-            if DROPPED in law
+            if f.DROPPED_SHARE.name in law
         ]
         if told:
-            lines.append(_flowing("dropped of the finished:", told, width))
+            lines.append(_flowing(f"dropped {f.DROPPED_SHARE.label}:", told, width))
         for place, line in enumerate(lines):
             yield Text(line if place else f"\n{line}", style=DIM)
 
     def _learned(self) -> Iterator[Text]:
         """What lanes that are rows have learned, in a few words each."""
-        lines = list(_learning_lines([run.result for run in self.runs]))
+        lines = list(self._learning_lines())
         if lines:
             yield Text()
-        for head, cells in lines:
-            told = [f"{run.name} {cell}" for run, cell in zip(self.runs, cells, strict=True) if cell]
-            yield Text(f"{head.plain.strip()}: {', '.join(told)}", style=DIM)
+        for row in lines:
+            told = [f"{run.name} {cell}" for run, cell in zip(self.runs, row.cells, strict=True) if cell]
+            yield Text(f"{row.name.strip()}: {', '.join(told)}", style=DIM)
+
+    def _learning_lines(self) -> Iterator["_Row"]:
+        """Lines of a race in which anything learns; nothing stands for a lane in which nothing does."""
+        results = self._results
+        if not any(result.has(Section.LEARNING) for result in results):
+            return
+        for figure in (f.REWARD, f.REWARD_SLOWEST):
+            cells = [result.text(figure) if result.has(Section.LEARNING) else "" for result in results]
+            yield _Row(figure.label if figure is f.REWARD else f"  {figure.label}", cells)
+        minutes = [result[f.MINUTES_TO_80] for result in results]
+        first = min((value for value in minutes if value is not None), default=None)
+        cells = [
+            ""
+            if not result.has(Section.LEARNING)
+            else "never"
+            if value is None
+            else result.text(f.MINUTES_TO_80) + (" first" if value == first else "")
+            for result, value in zip(results, minutes, strict=True)
+        ]
+        yield _Row(f"  {f.MINUTES_TO_80.label}", cells)
 
     def _rows(self) -> Table:
         table = Table(box=None, padding=(0, 0, 0, 1), show_edge=False, pad_edge=False)
-        loses = any(_lost_episodes(run.result) for run in self.runs)
+        loses = any(map(_lost_episodes, self._results))
         table.add_column("\nlane", overflow="ellipsis", no_wrap=True, max_width=13 if loses else 15)
-        for column in ("updates\nper hour", "", "workers\nbusy", "\ngoodput", "trainer\nbusy"):
-            table.add_column(column, justify="right", no_wrap=True)
-        for column in ("stale\nmean", "\np95", "\nmax", "length\nbias"):
-            table.add_column(column, justify="right", no_wrap=True)
+        heads = {figure: figure.label.replace(" ", "\n", 1) for figure in _ROW_FIGURES}
+        heads[f.STALENESS] = f"{f.STALENESS.column}\nmean"
+        heads |= {figure: figure.column for figure in (f.STALENESS_P95, f.STALENESS_MAX)}
+        for figure, head in heads.items():
+            table.add_column(head if "\n" in head else f"\n{head}", justify="right", no_wrap=True)
+            if figure is f.UPDATES_PER_HOUR:
+                table.add_column("", justify="right", no_wrap=True)
         if loses:
             table.add_column("\nlost", justify="right", no_wrap=True, min_width=5)
-        for run, ratio in zip(self.runs, _ratios(self.runs), strict=True):
-            result = run.result
-            cells = [
-                number(result["updates_per_hour"]),
-                "dead" if run.error is not None else ratio,
-                share(result["workers"]["utilisation"]),
-                share(result["workers"]["goodput"]),
-                share(result["trainer"]["utilisation"]),
-                decimal(result["staleness"]["mean"]),
-                number(result["staleness"]["p95"]),
-                number(result["staleness"]["max"]),
-                decimal(result["episode_seconds"]["length_bias"]),
-                *([f"{_lost_episodes(result):,}"] if loses else []),
-            ]
-            table.add_row(Text(run.name or "", style="bold"), *(Text(cell) for cell in cells))
+        for run, result, ratio in zip(self.runs, self._results, _ratios(self.runs), strict=True):
+            updates, *others = map(result.text, _ROW_FIGURES)
+            lost = [f.LOST[0].format(_lost_episodes(result))] if loses else []
+            cells = [updates, "dead" if run.error is not None else ratio, *others, *lost]
+            table.add_row(Text(run.name or "", style="bold"), *map(Text, cells))
         return table
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of the table: a name, set in if it belongs to the line above, and a cell for each lane."""
+
+    name: str
+    cells: list[str]
+    figure: Told[Any] | None = None
+
+    @property
+    def style(self) -> str:
+        """Bold for what is judged, dim for what it is made of."""
+        if self.name.startswith(" "):
+            return DIM
+        return "bold" if self.figure is None or self.figure in _HEADS else ""
+
+
+_HEADS = tuple(line.head for line in f.LINES)
+_AGAINST = "  against the first"
+_ROW_FIGURES: tuple[Told[Any], ...] = (
+    f.UPDATES_PER_HOUR,
+    f.WORKERS_BUSY,
+    f.GOODPUT,
+    f.TRAINER_BUSY,
+    f.STALENESS,
+    f.STALENESS_P95,
+    f.STALENESS_MAX,
+    f.LENGTH_BIAS,
+)
 
 
 def _flowing(head: str, parts: Sequence[str], width: int) -> str:
@@ -222,68 +254,45 @@ def _flowing(head: str, parts: Sequence[str], width: int) -> str:
     return "\n".join(lines)
 
 
-def _learning_lines(results: Sequence[dict[str, Any]]) -> Iterator[tuple[Text, list[str]]]:
-    """Lines of a race in which anything learns; nothing stands for a lane in which nothing does."""
-    lessons = [result.get("learning") for result in results]
-    if not any(lessons):
-        return
-    yield (
-        Text("reward (small model)", style="bold"),
-        [decimal(lesson["reward"]) if lesson else "" for lesson in lessons],
-    )
-    slowest = [decimal(lesson["reward_slowest_tenth"]) if lesson else "" for lesson in lessons]
-    yield Text("  slowest tenth", style=DIM), slowest
-    minutes = [lesson["minutes_to_80"] if lesson else None for lesson in lessons]
-    first = min((value for value in minutes if value is not None), default=None)
-    yield (
-        Text("  first to 80%", style=DIM),
-        [
-            ""
-            if lesson is None
-            else _until(value) + (" first" if value is not None and value == first else "")
-            for lesson, value in zip(lessons, minutes, strict=True)
-        ],
-    )
-
-
-def _until(minutes: float | None) -> str:
-    return "never" if minutes is None else span(60 * minutes)
-
-
-def _lost_episodes(result: dict[str, Any]) -> int:
+def _lost_episodes(result: Result) -> int:
     """Episodes that were begun and will not be trained."""
-    return sum(result["episodes"][account] for account in ("aborted", "dropped", "failed"))
+    return sum(result[figure] or 0 for figure in f.LOST)
 
 
 def verdict(runs: Sequence[Run]) -> str:
     """Who made the most updates, and what they cost, in one sentence; lanes that failed are out."""
-    running = [run for run in runs if run.error is None and run.result["updates_per_hour"] is not None]
+    running = {
+        run.name: result
+        for run in runs
+        if run.error is None and (result := Result(run.result))[f.UPDATES_PER_HOUR] is not None
+    }
     if len(running) < 2:
         failed = " and ".join(run.name or "" for run in runs if run.error is not None)
         return f"no comparison: {failed} did not get to the end" if failed else "no comparison"
-    leader = max(running, key=_updates_per_hour)
-    other = running[0] if leader is not running[0] else min(running, key=_updates_per_hour)
-    most, fewer = _updates_per_hour(leader), _updates_per_hour(other)
+    leader = max(running, key=lambda name: _updates_per_hour(running[name]))
+    first = next(iter(running))
+    other = first if leader != first else min(running, key=lambda name: _updates_per_hour(running[name]))
+    most, fewer = _updates_per_hour(running[leader]), _updates_per_hour(running[other])
     if most <= fewer * _EVEN:
-        spans = (_span(running, "staleness", "mean"), _span(running, "episode_seconds", "length_bias"))
-        return f"no lane is ahead in updates; staleness {spans[0]}; length bias {spans[1]}"
-    staleness, bias = leader.result["staleness"], leader.result["episode_seconds"]["length_bias"]
+        costs = (f.STALENESS, f.LENGTH_BIAS)
+        spans = "; ".join(f"{figure.label} {_span(running, figure)}" for figure in costs)
+        return f"no lane is ahead in updates; {spans}"
+    result = running[leader]
+    lead = f"{result.say(f.UPDATES)}, {other} none"
     if fewer:
-        lead = f"{times(most / fewer)} the updates of {other.name}"
-    else:
-        lead = f"{count(leader.result['updates'], 'update')}, {other.name} none"
-    price = f"staleness {decimal(staleness['mean'])} (max {number(staleness['max'])})"
-    return f"{leader.name}: {lead}; price: {price}, length bias {decimal(bias)}"
+        lead = f"{times(most / fewer)} the updates of {other}"
+    price = f"{result.say(f.STALENESS)} ({result.say(f.STALENESS_MAX)}), {result.say(f.LENGTH_BIAS)}"
+    return f"{leader}: {lead}; price: {price}"
 
 
-def _updates_per_hour(run: Run) -> float:
-    return float(run.result["updates_per_hour"] or 0.0)
+def _updates_per_hour(result: Result) -> float:
+    return result[f.UPDATES_PER_HOUR] or 0.0
 
 
 def _ratios(runs: Sequence[Run]) -> list[str]:
     """Each lane's updates per hour against the first one's; nothing where a lane failed."""
-    first = _updates_per_hour(runs[0]) if runs[0].error is None else 0.0
-    return [times(_updates_per_hour(run) / first) if first and run.error is None else "-" for run in runs]
+    rates = [_updates_per_hour(Result(run.result)) if run.error is None else None for run in runs]
+    return [times(rate / rates[0]) if rates[0] and rate is not None else NOTHING for rate in rates]
 
 
 def _parts_of_most(values: Sequence[float]) -> list[float]:
@@ -291,11 +300,11 @@ def _parts_of_most(values: Sequence[float]) -> list[float]:
     return [value / most if most else 0.0 for value in values]
 
 
-def _span(runs: Iterable[Run], section: str, key: str) -> str:
-    values = [(run.result[section][key], run.name) for run in runs if run.result[section][key] is not None]
+def _span(results: Mapping[str | None, Result], figure: Told[float]) -> str:
+    values = [(value, name) for name, result in results.items() if (value := result[figure]) is not None]
     if not values:
-        return "-"
+        return NOTHING
     (low, lowest), (high, highest) = min(values), max(values)
-    if decimal(low) == decimal(high):
-        return decimal(low)
-    return f"{decimal(low)} ({lowest}) to {decimal(high)} ({highest})"
+    if figure.format(low) == figure.format(high):
+        return figure.format(low)
+    return f"{figure.format(low)} ({lowest}) to {figure.format(high)} ({highest})"

@@ -9,30 +9,20 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from emulator.figures.text import count, decimal, mean_span, number, share, span
+from emulator.figures import Result
+from emulator.figures import spec as f
+from emulator.figures.result import Section, Shown, Told
+from emulator.figures.text import setting, share
 from emulator.runner import Run
-from emulator.scenario import Scenario
 from emulator.summary.interventions import interventions_text
-from emulator.summary.laws import DROPPED, OF_FINISHED, UPDATES, theory_beside
-from emulator.summary.parts import (
-    ALERT,
-    BAR,
-    BUSY,
-    CAUSES,
-    DIM,
-    bar,
-    cause_share,
-    dropped_share,
-    footer,
-    heading,
-    stopped,
-    wasted_share,
-)
+from emulator.summary.laws import theory_beside
+from emulator.summary.parts import ALERT, BAR, BUSY, DIM, bar, footer, heading, says, stopped
 from emulator.text import cut
 
+LEAST = 0.0005
+"""The least share of anybody's time that is spoken of."""
+
 _HISTOGRAM_ROWS = 8
-
-
 _HISTOGRAM_BAR = 40
 _HISTOGRAM_LABEL = 5
 
@@ -45,7 +35,7 @@ class RunSummary:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it."""
-        run, result = self.run, self.run.result
+        run, result = self.run, Result(self.run.result)
         yield heading(run, run.scenario.name, run.scenario.strategy.label)
         yield stopped(run) or Text()
         table = Table.grid(padding=(0, 2))
@@ -53,17 +43,17 @@ class RunSummary:
         table.add_column(justify="right", no_wrap=True)
         table.add_column()
         theory = theory_beside(run, ascii_only=options.ascii_only)
-        for name, value, detail in _figures(result, ascii_only=options.ascii_only):
-            if law := theory.get(name):
+        for name, figure, detail in _lines(result, ascii_only=options.ascii_only):
+            if law := theory.get(figure.name):
                 detail.append(f"{', ' if detail.plain[-1:].isalnum() else '  '}theory {law}", style=DIM)
-            table.add_row(Text(name), Text(value, style="bold"), detail)
-        for name, more in _further(run.scenario, result, theory.get(DROPPED)):
+            table.add_row(Text(name), Text(result.text(figure), style="bold"), detail)
+        for name, more in _further(result, theory.get(f.DROPPED_SHARE.name)):
             table.add_row(Text(name), Text(), Text(more))
         if run.interventions:
             table.add_row(Text("interventions"), Text(), Text(interventions_text(run.interventions)))
         yield table
         yield from _histogram(
-            result["staleness"],
+            result[f.STALENESS_HISTOGRAM] or [],
             run.scenario.strategy.limit,
             width=options.max_width,
             ascii_only=options.ascii_only,
@@ -72,106 +62,81 @@ class RunSummary:
         yield footer(run.clock)
 
 
-def _figures(result: dict[str, Any], *, ascii_only: bool) -> Iterator[tuple[str, str, Text]]:
-    """The lines that every run has: name, value, detail."""
-    workers, trainer = result["workers"], result["trainer"]
-    staleness, queue, lengths = result["staleness"], result["queue"], result["episode_seconds"]
-    trained = result["episodes"]["trained"]
-    updates = f"{count(result['updates'], 'update')}, {count(trained, 'episode')}"
-    yield UPDATES, number(result["updates_per_hour"]), Text(updates)
-    busy = workers["utilisation"]
-    yield "WORKERS BUSY", share(busy), bar(busy, BAR, ascii_only=ascii_only)
-    if wasted_share(result) >= 0.0005:
-        goodput = workers["goodput"]
-        yield "  goodput", share(goodput), bar(goodput, BAR, ascii_only=ascii_only)
-    yield (
-        "TRAINER BUSY",
-        share(trainer["utilisation"]),
-        bar(trainer["utilisation"], BAR, ascii_only=ascii_only),
-    )
-    parts = f"p95 {number(staleness['p95'])}, max {number(staleness['max'])}"
-    yield "STALENESS", decimal(staleness["mean"]), Text(parts)
-    means = f"{mean_span(lengths['trained_mean'])} trained, {mean_span(lengths['started_mean'])} started"
-    yield "LENGTH BIAS", decimal(lengths["length_bias"]), Text(f"mean episode: {means}")
-    yield "QUEUE", number(queue["mean"]), Text(f"max {number(queue['max'])} episodes")
+def _lines(result: Result, *, ascii_only: bool) -> Iterator[tuple[str, Told[Any], Text]]:
+    """The lines that every run has: name, figure, detail."""
+    for line in f.LINES:
+        yield (
+            line.head.label.upper(),
+            line.head,
+            _detail(result, line.head, line.beside, ascii_only=ascii_only),
+        )
+        for figure in line.under:
+            if Shown.SUMMARY in figure.shown and says(result, figure, LEAST):
+                yield f"  {figure.label}", figure, _detail(result, figure, (), ascii_only=ascii_only)
 
 
-def _further(scenario: Scenario, result: dict[str, Any], dropped: str | None) -> Iterator[tuple[str, str]]:
+def _detail(result: Result, figure: Told[Any], beside: Sequence[Told[Any]], *, ascii_only: bool) -> Text:
+    if figure.unit == "%":
+        return bar(result[figure], BAR, ascii_only=ascii_only)
+    return Text(", ".join(map(result.say, beside)))
+
+
+def _further(result: Result, dropped: str | None) -> Iterator[tuple[str, str]]:
     """The lines that some runs have: name and detail; `dropped` is what theory says of the share dropped."""
-    episodes = result["episodes"]
-    lost = [f"{episodes[account]:,} {account}" for account in ("aborted", "dropped", "failed")]
-    lost = [text for text in lost if not text.startswith("0 ")]
-    if wasted := wasted_share(result):
+    lost = [result.say(figure) for figure in f.LOST if result[figure]]
+    if wasted := f.of_service(result, f.WASTED):
         lost.append(f"{share(wasted)} of worker time wasted")
     if lost:
         yield "episodes lost", ", ".join(lost)
-    if dropped and episodes["dropped"]:
-        yield OF_FINISHED, f"{dropped_share(result)} dropped, theory {dropped}"
-    idle = [(name, cause_share(result, cause)) for cause, name in CAUSES.items()]
-    shares = [f"{name} {share(part)}" for name, part in idle if part >= 0.0005]
-    if shares:
-        yield "workers otherwise", ", ".join(shares)
-    seconds, whole = result["trainer"]["seconds"], result["emulated_seconds"]
-    held = [f"{state} {share(seconds[state] / whole)}" for state in ("pushing", "stalled") if seconds[state]]
+    if dropped and result[f.DROPPED]:
+        yield f"  {f.DROPPED_SHARE.label}", f"{result.say(f.DROPPED_SHARE)}, theory {dropped}"
+    if idle := result.list(figure for figure in f.IDLE if (result[figure] or 0.0) >= LEAST):
+        yield "workers otherwise", idle
+    held = [figure for figure in f.TRAINER_HELD if result[figure]]
     if held:
-        yield "trainer", ", ".join([f"updating {share(seconds['updating'] / whole)}", *held])
-    if groups := result.get("groups"):
-        wait = mean_span(groups["sibling_wait_mean"])
-        yield (
-            "groups",
-            f"{groups['completed']:,} complete, {groups['lost']:,} lost, mean wait for siblings {wait}",
-        )
-    if environment := result.get("environment"):
-        yield "environment", _environment_text(environment)
-    if learning := result.get("learning"):
-        yield from _learning(learning)
-    versions = result["versions"]
-    if versions["span_max"]:
-        spans = f"span {decimal(versions['span_mean'])} (max {versions['span_max']})"
-        yield "versions in one", f"{spans}, newest one {decimal(versions['newest_mean'])} behind"
-    if result["publications"] != result["updates"]:
-        yield "publications", f"{result['publications']:,}"
+        yield "trainer", result.list((f.TRAINER_UPDATING, *held))
+    for section in (Section.GROUPS, Section.ENVIRONMENT):
+        if result.has(section):
+            yield section.value, _section(result, section)
+    if result.has(Section.LEARNING):
+        yield from _learning(result)
+    if result[f.SPAN_MAX]:
+        spans = f"{result.say(f.SPAN_MEAN)} ({result.say(f.SPAN_MAX)})"
+        yield "versions in one", f"{spans}, {result.say(f.NEWEST_MEAN)}"
+    if result[f.PUBLICATIONS] != result[f.UPDATES]:
+        yield f.PUBLICATIONS.label, result.text(f.PUBLICATIONS)
 
 
-def _learning(learning: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    if not learning["updates"]:
+def _section(result: Result, section: Section) -> str:
+    shown = [figure for figure in f.FIGURES if figure.section is section and Shown.SUMMARY in figure.shown]
+    if section is Section.ENVIRONMENT:  # what did not happen is of no interest
+        return result.list(figure for figure in shown if result[figure]) or "no failures"
+    return ", ".join(map(result.say, shown))
+
+
+def _learning(result: Result) -> Iterator[tuple[str, str]]:
+    if not result[f.LEARNED]:
         yield "learning", "no update yet"
         return
-    reward = (
-        f"reward {decimal(learning['reward'])}, slowest tenth {decimal(learning['reward_slowest_tenth'])}"
-    )
-    reached = learning["minutes_to_80"]
-    after = "never"
-    if reached is not None:
-        after = f"after {span(60 * reached)}, {count(learning['updates_to_80'], 'update')}"
-    yield "learning", reward
-    yield "  80% of the best", after
-    off = f"clipped {share(learning['clip_fraction'])}, KL {decimal(learning['kl'], 3)}"
-    yield "  off policy", f"{off}, effective sample size {share(learning['effective_sample_size'])}"
+    yield "learning", result.list((f.REWARD, f.REWARD_SLOWEST))
+    reached = f"after {result.text(f.MINUTES_TO_80)}, {result.say(f.UPDATES_TO_80)}"
+    yield "  80% of the best", "never" if result[f.MINUTES_TO_80] is None else reached
+    yield "  off policy", result.list((f.CLIPPED, f.KL, f.SAMPLE_SIZE))
     yield "", "on a small model problem, not a forecast of yours"
 
 
-def _environment_text(environment: dict[str, Any]) -> str:
-    used = environment["sandbox_utilisation"]
-    words = [] if used is None else [f"sandboxes {share(used)} in use"]
-    counts = ((environment[name], name) for name in ("failures", "timeouts", "retries"))
-    words += [f"{name} {count:,}" for count, name in counts if count]
-    return ", ".join(words) or "no failures"
-
-
 def _histogram(
-    staleness: dict[str, Any], limit: float | None, *, width: int, ascii_only: bool
+    counts: Sequence[int], limit: float | None, *, width: int, ascii_only: bool
 ) -> Iterator[Text | Table | Rule]:
     """Bars of how many trained episodes were how stale, with the limit drawn between them.
 
     Where there is no room for all, the bars are shorter.
     """
-    counts: list[int] = staleness["histogram"]
     if len(counts) < 2:
         return
     total = sum(counts)
     yield Text()
-    yield Text("staleness of trained episodes", style="bold")
+    yield Text(f.STALENESS_HISTOGRAM.label, style="bold")
     bands = list(_bands(counts))
     most = max(n for _, _, n in bands)
     labels = [str(low) if low == high else f"{low}-{high}" for low, high, _ in bands]
@@ -214,7 +179,7 @@ def _bands(counts: Sequence[int]) -> Iterator[tuple[int, int, int]]:
 
 def _limit_row(counts: Sequence[int], limit: float, room: int, *, ascii_only: bool) -> tuple[Text, ...]:
     beyond = sum(counts[int(limit) + 1 :])
-    text = f" limit {limit:g}: {share(beyond / sum(counts))} beyond "
+    text = f" limit {setting(limit)}: {share(beyond / sum(counts))} beyond "
     line = "-" if ascii_only else "╌"
     drawn = f"{line * 3}{text}" if len(text) + 3 <= room else cut(text.strip(), room)
     return Text(), Text(drawn.ljust(room, line), style=ALERT), Text(), Text()
