@@ -9,7 +9,7 @@ asked of it, `choosing` ranks and compares, all without running anything; `advis
 
 from emulator.advice.advising import Advice, LimitReport, advise, advise_on
 from emulator.advice.choosing import Choice
-from emulator.advice.limits import Limit
+from emulator.advice.limits import Requirement
 from emulator.advice.options import Option
 
-__all__ = ["Advice", "Choice", "Limit", "LimitReport", "Option", "advise", "advise_on"]
+__all__ = ["Advice", "Choice", "LimitReport", "Option", "Requirement", "advise", "advise_on"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from emulator.advice.candidates import vary
 from emulator.advice.choosing import Choice, choice, different, meets, nearest, ranked
-from emulator.advice.limits import Limit, make_limits
+from emulator.advice.limits import Requirement, make_limits
 from emulator.advice.options import FIGURES, Option, options_of
 from emulator.errors import Problem, ScenarioError, SweepBrokenError
 from emulator.recording import ScenarioSource, as_scenario
@@ -23,7 +23,7 @@ class LimitReport:
     It `binds` if no option meets all limits and some would without this one.
     """
 
-    limit: Limit
+    limit: Requirement
     meet: int
     without: int
     best: float | None
@@ -41,7 +41,7 @@ class Advice:
     """
 
     scenario: Scenario
-    limits: tuple[Limit, ...]
+    limits: tuple[Requirement, ...]
     budget: int
     seeds: tuple[int, ...]
     options: tuple[Option, ...] = field(repr=False)
@@ -55,7 +55,7 @@ class Advice:
         return tuple(option for option in self.options if meets(option, self.limits))
 
     @property
-    def binding(self) -> tuple[Limit, ...]:
+    def binding(self) -> tuple[Requirement, ...]:
         """The limits of which each alone rules out what would do; empty if only several together do."""
         return tuple(report.limit for report in self.reports if report.binds)
 
@@ -174,7 +174,7 @@ def advise(
     return advise_on(done, limits, scenario=base, budget=budget)
 
 
-def advise_on(table: Sweep, limits: Sequence[Limit], *, scenario: Scenario, budget: int) -> Advice:
+def advise_on(table: Sweep, limits: Sequence[Requirement], *, scenario: Scenario, budget: int) -> Advice:
     """The advice that follows from a sweep over ``strategy`` and ``rollout.workers``; runs nothing."""
     options = options_of(table)
     met = [option for option in options if meets(option, limits)]
@@ -203,7 +203,7 @@ def advise_on(table: Sweep, limits: Sequence[Limit], *, scenario: Scenario, budg
 
 
 def _report(
-    limit: Limit, limits: Sequence[Limit], options: Sequence[Option], *, any_met: bool
+    limit: Requirement, limits: Sequence[Requirement], options: Sequence[Option], *, any_met: bool
 ) -> LimitReport:
     means = [option.mean(limit.measure.figure) for option in options if option.works]
     known = [mean for mean in means if mean is not None]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.advice.limits import Limit
+from emulator.advice.limits import Requirement
 from emulator.advice.options import BIAS, GOODPUT, OLDEST, P95, STALENESS, UPDATES, Option, difference
 from emulator.scenario import Scenario
 from emulator.sweeps.axes import yaml_text
@@ -42,7 +42,7 @@ class Choice:
     changes: dict[str, Any]
     yaml: str
     overrides: tuple[str, ...]
-    unclear: tuple[Limit, ...]
+    unclear: tuple[Requirement, ...]
 
     @property
     def sentence(self) -> str:
@@ -55,17 +55,17 @@ class Choice:
         return f"against {self.against.name}{which}: {words or 'the same in every figure'}"
 
 
-def meets(option: Option, limits: Sequence[Limit]) -> bool:
+def meets(option: Option, limits: Sequence[Requirement]) -> bool:
     """Whether an option that works keeps every limit by its mean."""
     return option.works and not missed(option, limits)
 
 
-def missed(option: Option, limits: Sequence[Limit]) -> list[Limit]:
+def missed(option: Option, limits: Sequence[Requirement]) -> list[Requirement]:
     """The limits that the means of an option miss."""
     return [limit for limit in limits if limit.miss(option.mean(limit.measure.figure))]
 
 
-def straddles(option: Option, limit: Limit) -> bool:
+def straddles(option: Option, limit: Requirement) -> bool:
     """Whether the limit lies inside the 95 % interval of the figure."""
     found = option.figures[limit.measure.figure]
     return found.low is not None and found.high is not None and found.low < limit.bound < found.high
@@ -155,7 +155,9 @@ def compare(option: Option, other: Option) -> Comparison:
     return Comparison(tuple(gives_up), tuple(gains), tuple(ties))
 
 
-def choice(option: Option, against: Option | None, scenario: Scenario, limits: Sequence[Limit]) -> Choice:
+def choice(
+    option: Option, against: Option | None, scenario: Scenario, limits: Sequence[Requirement]
+) -> Choice:
     """Make the choice of an option, compared with another."""
     found = Comparison((), (), ()) if against is None else compare(option, against)
     sections = given(scenario)
@@ -201,7 +203,7 @@ def _flow(value: Any) -> str:
     return plain(value) if isinstance(value, float) else yaml_text(value)
 
 
-def nearest(options: Sequence[Option], limits: Sequence[Limit]) -> Option | None:
+def nearest(options: Sequence[Option], limits: Sequence[Requirement]) -> Option | None:
     """The option whose worst miss, as a share of the bound, is the least; None if none works.
 
     Where some miss one limit alone, so that this one binds, only those come into question.

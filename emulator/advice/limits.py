@@ -34,7 +34,7 @@ MEASURES: dict[str, Measure] = {
 
 
 @dataclass(frozen=True)
-class Limit:
+class Requirement:
     """A bound on the mean over seeds of a figure: at most it, or at least it.
 
     `name` is a key of `MEASURES`; staleness is in versions, length bias and goodput are shares.
@@ -73,9 +73,9 @@ class Limit:
         return self.miss(mean) / (abs(self.bound) or 1.0)
 
 
-def make_limits(given: dict[str, float | None]) -> tuple[Limit, ...]:
+def make_limits(given: dict[str, float | None]) -> tuple[Requirement, ...]:
     """Make the limits that are given, by name; ScenarioError for bounds that are no bounds."""
-    limits: list[Limit] = []
+    limits: list[Requirement] = []
     problems: list[Problem] = []
     for name, bound in given.items():
         if bound is None:
@@ -84,7 +84,7 @@ def make_limits(given: dict[str, float | None]) -> tuple[Limit, ...]:
         if not 0 <= bound <= highest:
             allowed = f"a number from 0 to {plain(highest)}"
             problems.append(Problem(f"--{name.replace('_', '-')}", None, None, "", f"{bound:g}", allowed))
-        limits.append(Limit(name, float(bound)))
+        limits.append(Requirement(name, float(bound)))
     if problems:
         raise ScenarioError(problems)
     return tuple(limits)

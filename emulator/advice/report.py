@@ -11,7 +11,7 @@ from rich.text import Text
 
 from emulator.advice.advising import Advice
 from emulator.advice.choosing import Choice, missed
-from emulator.advice.limits import Limit
+from emulator.advice.limits import Requirement
 from emulator.advice.options import BIAS, BUSY, GOODPUT, OLDEST, P95, STALENESS, UPDATES, Option
 from emulator.figures.text import count, seeds
 from emulator.sweeps.intervals import intervals_text
@@ -124,7 +124,7 @@ def _card(place: str, found: Choice, advice: Advice, sign: str) -> Iterator[Rend
         yield Text(options, style="cyan", no_wrap=True, overflow="ignore")
 
 
-def _miss(option: Option, limit: Limit) -> str:
+def _miss(option: Option, limit: Requirement) -> str:
     mean = option.mean(limit.measure.figure)
     if mean is None:
         return f"misses {limit}: no episode tells"
@@ -132,7 +132,7 @@ def _miss(option: Option, limit: Limit) -> str:
     return f"misses {limit}: {_beside(mean, limit)}{share}"
 
 
-def _beside(mean: float, limit: Limit) -> str:
+def _beside(mean: float, limit: Requirement) -> str:
     """A mean to as many places as show on which side of the limit it is."""
     places = limit.measure.places
     while places < _MOST_PLACES and bool(limit.miss(round(mean, places))) != bool(limit.miss(mean)):
@@ -140,7 +140,7 @@ def _beside(mean: float, limit: Limit) -> str:
     return f"{mean:.{places}f}"
 
 
-def _doubt(option: Option, limit: Limit, sign: str) -> str:
+def _doubt(option: Option, limit: Requirement, sign: str) -> str:
     measured = _measured(option, limit.measure.figure, limit.measure.places, sign)
     return f"{limit.measure.words} {measured} lies about the limit: more --seeds may tell otherwise"
 

@@ -19,7 +19,7 @@ from emulator.dashboard.history import History
 from emulator.dashboard.injections import INJECTIONS
 from emulator.dashboard.keys import KeyReader
 from emulator.dashboard.look_back import Kept
-from emulator.dashboard.pace import Pace
+from emulator.dashboard.pace import SpeedMeter
 from emulator.dashboard.replay_states import SCRUB_KEYS, States
 from emulator.dashboard.scale import scale
 from emulator.dashboard.state import Looking, ShownLane
@@ -168,7 +168,7 @@ class Show:
         self._terminal = terminal
         self._options = options
         self._glyphs = ASCII if options.ascii else UNICODE
-        self._pace = Pace(watched.clock, options.frames_per_second)
+        self._pace = SpeedMeter(watched.clock, options.frames_per_second)
         self._keys = KeyReader()
         self._controls = Controls(watched, THEMES[options.theme], self._export)
         self._notice: str | None = None

@@ -10,7 +10,7 @@ _OVER = 2.0  # wall seconds over which the achieved speed is told
 _FEW_FRAMES = 0.8  # of those asked for
 
 
-class Pace:
+class SpeedMeter:
     """Reads the clock for frames."""
 
     def __init__(self, clock: EmulatedLoop, frames_per_second: float) -> None:

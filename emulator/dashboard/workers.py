@@ -19,7 +19,7 @@ def legend(history: History, first: str) -> str:
     return "  ".join([first, "! straggler", *(text for state, text in _LEGEND if history.seconds[state] > 0)])
 
 
-class Grid(NamedTuple):
+class Tiling(NamedTuple):
     """How a grid is laid out: cells in a row, rows, a cell's size, the gaps after it, workers in a cell."""
 
     columns: int
@@ -56,7 +56,7 @@ _CELLS = (
 
 
 @lru_cache(maxsize=64)
-def layout(workers: int, width: int, height: int) -> Grid:
+def layout(workers: int, width: int, height: int) -> Tiling:
     """The largest cells with which all workers fit; if none do, cells that stand for several."""
     workers, width, height = max(workers, 1), max(width, 1), max(height, 1)
     for cell in _CELLS:
@@ -64,12 +64,12 @@ def layout(workers: int, width: int, height: int) -> Grid:
         columns = _round((width + gap_x) // (cell_width + gap_x), workers)
         if not columns:
             continue
-        grid = Grid(columns, -(-workers // columns), *cell, 1)
+        grid = Tiling(columns, -(-workers // columns), *cell, 1)
         if grid.size[1] <= height:
             return grid
     columns = _round(width, workers)
     band = -(-workers // (columns * height))
-    return Grid(columns, -(-workers // (columns * band)), 1, 1, 0, 0, band)
+    return Tiling(columns, -(-workers // (columns * band)), 1, 1, 0, 0, band)
 
 
 def _round(columns: int, workers: int) -> int:
@@ -126,7 +126,7 @@ def draw_grid(canvas: Canvas, area: Area, history: History) -> None:
             canvas.cells(x, y + row * (grid.height + grid.gap_y) + line, text, roles)
 
 
-def _cell(glyphs: Glyphs, grid: Grid, glass: tuple[int, int, float], below: int) -> tuple[str, int]:
+def _cell(glyphs: Glyphs, grid: Tiling, glass: tuple[int, int, float], below: int) -> tuple[str, int]:
     """One line of a cell, above `below` others, and its role. A glass: state, eighths that are full, age."""
     state, eighths, age = glass
     if RUN <= state < RUN + AGES:

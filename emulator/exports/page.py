@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 from emulator.dashboard.scale import recorded_scale
 from emulator.exports import plots
-from emulator.exports.series import ACCOUNTS, Series
+from emulator.exports.series import ACCOUNTS, LaneSeries
 from emulator.exports.settings import Settings
 from emulator.exports.style import STYLE
 from emulator.exports.tracks import Tracks
@@ -75,7 +75,7 @@ class _Drawn:
 
     def __init__(self, lane: RecordedLane, t_end: float, straggler: float) -> None:
         tracks = Tracks(lane)
-        series = Series(tracks, _COLUMNS, t_end)
+        series = LaneSeries(tracks, _COLUMNS, t_end)
         self.workers = series.share((GENERATING,), trainer=False)
         self.trainer = series.share(("updating", "pushing"), trainer=True)
         self.queue = series.depth()
@@ -83,10 +83,10 @@ class _Drawn:
         self.reward = _reward(tracks, series)
         self.marks = [(event.t, injection(event.action)) for event in tracks.injections]
         self.count = tracks.rows
-        self.grids = Series(tracks, _TIMELINE_COLUMNS, t_end).timeline(_TIMELINE_ROWS, straggler)
+        self.grids = LaneSeries(tracks, _TIMELINE_COLUMNS, t_end).timeline(_TIMELINE_ROWS, straggler)
 
 
-def _staleness(tracks: Tracks, series: Series) -> list[float | None]:
+def _staleness(tracks: Tracks, series: LaneSeries) -> list[float | None]:
     """The mean staleness of what was trained in each column; where nothing was, that of the one before."""
     totals, counts = [0] * series.count, [0] * series.count
     for batch in tracks.batches:
@@ -100,7 +100,7 @@ def _staleness(tracks: Tracks, series: Series) -> list[float | None]:
     return values
 
 
-def _reward(tracks: Tracks, series: Series) -> list[float | None]:
+def _reward(tracks: Tracks, series: LaneSeries) -> list[float | None]:
     """The reward of the policy at the end of each column; None before the first update."""
     values: list[float | None] = []
     lessons = iter(tracks.lessons)

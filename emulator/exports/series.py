@@ -17,7 +17,7 @@ _ALL = tuple(dict.fromkeys((*WORKER_STATES, *TRAINER_STATES)))
 Floats = NDArray[np.float64]
 
 
-class Series:
+class LaneSeries:
     """`count` columns of a lane; `starts` is when each begins, `width` how long it is (emulated seconds)."""
 
     def __init__(self, tracks: Tracks, count: int, t_end: float | None = None) -> None:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from emulator.exports.series import Series
+from emulator.exports.series import LaneSeries
 from emulator.exports.settings import Settings
 from emulator.exports.tracks import TRAINER, Batch, Stretch, Tracks
 from emulator.figures import GENERATING
@@ -141,7 +141,7 @@ class _Process:
             yield self._event("C", "staleness", batch.t, None, args={"mean": round(mean, 4)})
         for learn in tracks.lessons:
             yield self._event("C", "reward", learn.t, None, args={"reward": round(learn.reward, 4)})
-        series = Series(tracks, _POINTS)
+        series = LaneSeries(tracks, _POINTS)
         generating = series.share((GENERATING,), trainer=False)
         training = series.share(("updating", "pushing"), trainer=True)
         for name, shares in (("workers busy %", generating), ("trainer busy %", training)):

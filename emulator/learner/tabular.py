@@ -17,7 +17,7 @@ from emulator.scenario.learner import Learner as Settings
 
 
 @dataclass(frozen=True)
-class Decisions:
+class SampledDecisions:
     """The decisions of a batch, one after another, episodes in batch order.
 
     `cells` are ``context * actions + action``, `log_behaviour` the log-probabilities with which they were
@@ -98,7 +98,7 @@ class TabularLearner(Learner):
         """The expected reward of the present policy in each context, exact."""
         return self.policy.probabilities[np.arange(self._settings.contexts), self._right]
 
-    def sample(self, batch: Sequence[TrajectoryGroup]) -> Decisions:
+    def sample(self, batch: Sequence[TrajectoryGroup]) -> SampledDecisions:
         """Make the decisions of a batch; the same episodes always make the same."""
         steps, actions, noise = self._settings.steps, self._settings.actions, self._settings.reward_noise
         shape = (sum(len(group.trajectories) for group in batch), steps)
@@ -127,7 +127,7 @@ class TabularLearner(Learner):
         if len(batch) == len(rewards):
             baselines[:] = rewards.mean()
         lengths, contexts, behaviours = zip(*stretches, strict=True)
-        return Decisions(
+        return SampledDecisions(
             cells.ravel(),
             log_behaviour.ravel(),
             (rewards - baselines).ravel(),
@@ -157,7 +157,7 @@ def _stretches(trajectory: Trajectory, steps: int) -> Iterator[tuple[int, int, i
             begin = end
 
 
-def _log_ratios(policy: Policy, decisions: Decisions) -> Values:
+def _log_ratios(policy: Policy, decisions: SampledDecisions) -> Values:
     return policy.log_probabilities.ravel()[decisions.cells] - decisions.log_behaviour
 
 
@@ -168,7 +168,7 @@ def _effective_sample_size(log_ratios: Values) -> float:
     return min(share, 1.0)  # which rounding may exceed
 
 
-def _kl(decisions: Decisions, policy: Policy) -> float:
+def _kl(decisions: SampledDecisions, policy: Policy) -> float:
     logs = decisions.behaviours
     each = (np.exp(logs) * (logs - policy.log_probabilities[decisions.contexts])).sum(axis=1)
     # It is never below 0, but for rounding.

@@ -17,7 +17,7 @@ from emulator.files import replacing
 from emulator.plots.charts import Chart, Frontier, HeatMap, Lines
 from emulator.plots.data import charts
 from emulator.plots.fonts import drawable
-from emulator.plots.look import THEMES, Theme, ThemeName, settings
+from emulator.plots.look import THEMES, Palette, PaletteName, settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["figures", "save"]
 
 
-def figures(sweep: "Sweep", theme: ThemeName = "light") -> "dict[str, Figure]":
+def figures(sweep: "Sweep", theme: PaletteName = "light") -> "dict[str, Figure]":
     """Draw the charts of a sweep, by name, as matplotlib figures of 12.8 by 7.2 inches.
 
     None if every run failed. Raises MissingExtraError if there is no matplotlib.
@@ -37,7 +37,7 @@ def figures(sweep: "Sweep", theme: ThemeName = "light") -> "dict[str, Figure]":
 
 
 def save(
-    sweep: "Sweep", directory: str | os.PathLike[str], *, theme: ThemeName | Literal["both"] = "both"
+    sweep: "Sweep", directory: str | os.PathLike[str], *, theme: PaletteName | Literal["both"] = "both"
 ) -> list[Path]:
     """Write the charts of a sweep as SVG and PNG into a directory, which is made; returns the paths.
 
@@ -46,12 +46,12 @@ def save(
     MissingExtraError if there is no matplotlib, and OSError if a file cannot be written.
     """
     folder = Path(directory)
-    names: tuple[ThemeName, ...] = ("light", "dark") if theme == "both" else (theme,)
+    names: tuple[PaletteName, ...] = ("light", "dark") if theme == "both" else (theme,)
     drawn = charts(sweep)
     return [path for name in names for path in _save(drawn, folder, THEMES[name])]
 
 
-def _save(drawn: list[Chart], folder: Path, theme: Theme) -> Iterator[Path]:
+def _save(drawn: list[Chart], folder: Path, theme: Palette) -> Iterator[Path]:
     with settings(theme):
         folder.mkdir(parents=True, exist_ok=True)
         for chart in drawn:
@@ -65,7 +65,7 @@ def _save(drawn: list[Chart], folder: Path, theme: Theme) -> Iterator[Path]:
                 yield path
 
 
-def _draw(chart: Chart, theme: Theme) -> "Figure":
+def _draw(chart: Chart, theme: Palette) -> "Figure":
     from emulator.plots import frontier, heat, lines  # noqa: PLC0415
 
     chart = drawable(chart)

@@ -48,7 +48,7 @@ class Across:
 
 
 @dataclass(frozen=True)
-class Series:
+class Curve:
     """One line: at each place across what was measured and what theory expects, None where there is none."""
 
     label: str
@@ -59,10 +59,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """Series over one vertical axis, whose label has the unit; `top` is where it ends, if that is known."""
+    """Curves over one vertical axis, whose label has the unit; `top` is where it ends, if that is known."""
 
     label: str
-    series: tuple[Series, ...]
+    series: tuple[Curve, ...]
     top: float | None = None
     from_zero: bool = True
 

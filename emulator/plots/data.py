@@ -7,16 +7,16 @@ from emulator.plots.charts import (
     Across,
     Ages,
     Chart,
+    Curve,
     Estimate,
     Frontier,
     HeatMap,
     Lines,
     Panel,
-    Series,
     Trade,
     Trades,
 )
-from emulator.plots.plan import Line, Plan, plans
+from emulator.plots.plan import Plan, PlannedCurve, plans
 from emulator.plots.table import Table
 from emulator.plots.words import failures_text, scenario_text, subject, value_label
 from emulator.sweeps.intervals import FEWEST
@@ -74,7 +74,7 @@ def _staleness(table: Table, plan: Plan) -> HeatMap | None:
     if plan.across is None and len(lines) > 1:
         # Bars side by side: one map with a column for each of them.
         across = Across("", tuple(line.label for line in lines), tuple(map(float, range(len(lines)))))
-        lines = [Line("", lines[0].style, tuple(line.points[0] for line in lines))]
+        lines = [PlannedCurve("", lines[0].style, tuple(line.points[0] for line in lines))]
     counts = {point: table.staleness(point) for line in lines for point in line.points}
     if not any(map(sum, counts.values())):
         return None
@@ -127,7 +127,7 @@ def _differences(table: Table, plan: Plan) -> Lines | None:
     def panel(label: str, figure: str) -> Panel:
         found = table.differences(compared, figure)
         series = tuple(
-            Series(line.label, line.style, tuple(map(found.get, line.points)), (None,) * len(line.points))
+            Curve(line.label, line.style, tuple(map(found.get, line.points)), (None,) * len(line.points))
             for line in plan.series()
             if line.points[0][compared] != first
         )
@@ -147,7 +147,7 @@ def _panel(
     table: Table, plan: Plan, label: str, figure: str, *, scale: float = 1.0, top: float | None = None
 ) -> Panel:
     series = tuple(
-        Series(
+        Curve(
             line.label,
             line.style,
             tuple(table.estimate(point, figure, scale) for point in line.points),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from emulator.plots.charts import Frontier, Trade
 from emulator.plots.layout import BOTTOM, LEFT, LEGEND_ROW, TOP, draw_legend, legend_rows, slide, under
-from emulator.plots.look import LABEL, MARKERS, SMALL, Theme, shades
+from emulator.plots.look import LABEL, MARKERS, SMALL, Palette, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ def bias_range(chart: Frontier) -> tuple[float, float]:
     return min(floor(min(biases) * 10) / 10, 0.8), max(1.0, *biases)
 
 
-def draw(chart: Frontier, theme: Theme) -> "Figure":
+def draw(chart: Frontier, theme: Palette) -> "Figure":
     """Draw a marker for each point of the grid: its edge is the strategy's colour, its face the bias."""
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415
     from matplotlib.colors import Normalize  # noqa: PLC0415
@@ -79,7 +79,7 @@ def _draw_point(axis: "Axes", point: Trade, color: str, marker: str, face: tuple
     )
 
 
-def _draw_tags(axis: "Axes", points: tuple[Trade, ...], theme: Theme, *, line: bool) -> None:
+def _draw_tags(axis: "Axes", points: tuple[Trade, ...], theme: Palette, *, line: bool) -> None:
     """Write what was swept beyond the ends of a line, or beside each of points that are none."""
     if len(points) < 2:
         return

@@ -6,7 +6,7 @@ import numpy as np
 
 from emulator.plots.charts import Ages, HeatMap
 from emulator.plots.layout import BOTTOM, LEFT, LETTER, put_ticks, slide, under, wrapped
-from emulator.plots.look import LABEL, SMALL, TICK, Theme, shades
+from emulator.plots.look import LABEL, SMALL, TICK, Palette, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ _TICKS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 _MOST_IN_A_ROW = 4
 
 
-def draw(chart: HeatMap, theme: Theme) -> "Figure":
+def draw(chart: HeatMap, theme: Palette) -> "Figure":
     """Draw the maps of all series over one scale of shades."""
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415
     from matplotlib.colors import PowerNorm  # noqa: PLC0415
@@ -55,7 +55,7 @@ def draw(chart: HeatMap, theme: Theme) -> "Figure":
     return figure
 
 
-def _draw_map(axis: "Axes", chart: HeatMap, panel: Ages, theme: Theme, norm: "Normalize") -> None:
+def _draw_map(axis: "Axes", chart: HeatMap, panel: Ages, theme: Palette, norm: "Normalize") -> None:
     shares = np.zeros((len(chart.rows), len(panel.shares)))
     for i, column in enumerate(panel.shares):
         shares[: len(column), i] = column

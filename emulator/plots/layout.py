@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from emulator.plots.look import DPI, HEIGHT, LABEL, MARKERS, SMALL, TICK, TITLE, WIDTH, Theme
+from emulator.plots.look import DPI, HEIGHT, LABEL, MARKERS, SMALL, TICK, TITLE, WIDTH, Palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from emulator.plots.charts import Across, Chart, Series, Trades
+    from emulator.plots.charts import Across, Chart, Curve, Trades
 
-    Named = Series | Trades
+    Named = Curve | Trades
 
 LETTER = 0.6 * LABEL / 72 / WIDTH
 """The width of a letter of that size, as a share of the slide."""
@@ -27,7 +27,7 @@ _LETTERS = 108
 """Letters of ticks that fit over the whole width."""
 
 
-def slide(chart: "Chart", theme: Theme, *keys: str) -> "Figure":
+def slide(chart: "Chart", theme: Palette, *keys: str) -> "Figure":
     """An empty slide with the title and the small print of a chart, and what signs mean that it has."""
     from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -120,7 +120,7 @@ def _columns(labels: list[str]) -> int:
 
 
 def draw_legend(
-    figure: "Figure", theme: Theme, series: "Sequence[Named]", *, bars: bool = False, hollow: bool = False
+    figure: "Figure", theme: Palette, series: "Sequence[Named]", *, bars: bool = False, hollow: bool = False
 ) -> None:
     """Write the names of the series in rows under the title of a slide, each behind its marker."""
     from matplotlib.lines import Line2D  # noqa: PLC0415

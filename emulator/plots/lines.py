@@ -5,7 +5,7 @@ from itertools import pairwise
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
-from emulator.plots.charts import Across, Lines, Panel, Series
+from emulator.plots.charts import Across, Curve, Lines, Panel
 from emulator.plots.layout import (
     LEGEND_ROW,
     LETTER,
@@ -19,7 +19,7 @@ from emulator.plots.layout import (
     slide,
     under,
 )
-from emulator.plots.look import HEIGHT, LABEL, MARKERS, Theme
+from emulator.plots.look import HEIGHT, LABEL, MARKERS, Palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,7 @@ _MOST_ROOM = 0.45
 """The share of a slide that words beside the lines may take."""
 
 
-def draw(chart: Lines, theme: Theme) -> "Figure":
+def draw(chart: Lines, theme: Palette) -> "Figure":
     """Draw the panels in a row; words beside the lines where there is one panel, else a legend on top."""
     sign = "broad line" if chart.across.numeric else "dash"
     figure = slide(chart, theme, f"{sign}: theory" if chart.theory else "")
@@ -62,7 +62,7 @@ def draw(chart: Lines, theme: Theme) -> "Figure":
     return figure
 
 
-def _draw_lines(axis: "Axes", across: Across, panel: Panel, theme: Theme, *, step: float) -> int:
+def _draw_lines(axis: "Axes", across: Across, panel: Panel, theme: Palette, *, step: float) -> int:
     for n, series in enumerate(panel.series):
         color = theme.color(series.style)
         theory = [float("nan") if value is None else value for value in series.theory]
@@ -110,7 +110,7 @@ def _alone(theory: Sequence[float | None]) -> list[float | None]:
     ]
 
 
-def _moved(across: Across, panel: Panel, series: Series, step: float) -> list[float]:
+def _moved(across: Across, panel: Panel, series: Curve, step: float) -> list[float]:
     """Where the points of a series stand: those of one colour beside each other, so that no bar hides one."""
     count = sum(other.style.color == series.style.color for other in panel.series)
     if count == 1:
@@ -121,7 +121,7 @@ def _moved(across: Across, panel: Panel, series: Series, step: float) -> list[fl
     return [exp(x + move) if across.log else x + move for x in at]
 
 
-def _draw_bars(axis: "Axes", across: Across, panel: Panel, theme: Theme, *, named: bool) -> int:
+def _draw_bars(axis: "Axes", across: Across, panel: Panel, theme: Palette, *, named: bool) -> int:
     count = len(panel.series)
     alone = len(across) == 1
     width = 0.7 if alone else 0.8 / count
@@ -151,7 +151,7 @@ def _draw_bars(axis: "Axes", across: Across, panel: Panel, theme: Theme, *, name
     return put_ticks(axis, names, axis.get_position().width, centres, named=named)
 
 
-def _vertical(axis: "Axes", panel: Panel, theme: Theme) -> None:
+def _vertical(axis: "Axes", panel: Panel, theme: Palette) -> None:
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
 
     axis.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
@@ -164,7 +164,7 @@ def _vertical(axis: "Axes", panel: Panel, theme: Theme) -> None:
         axis.axhline(0, color=theme.text, lw=1.6, zorder=1.5)
 
 
-def _words(axis: "Axes", panel: Panel, theme: Theme) -> None:
+def _words(axis: "Axes", panel: Panel, theme: Palette) -> None:
     """Write the name of each series beside its last point."""
     low, high = axis.get_ylim()
     ends = [

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from emulator.dashboard.theme import DARK, LIGHT, Role
-from emulator.dashboard.theme import Theme as Ground
+from emulator.dashboard.theme import DARK, LIGHT, Role, Theme
 from emulator.errors import MissingExtraError
 from emulator.plots.fonts import families
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
     from emulator.plots.charts import Style
 
-ThemeName = Literal["light", "dark"]
+PaletteName = Literal["light", "dark"]
 
 WIDTH, HEIGHT, DPI = 12.8, 7.2, 150
 """Inches of a slide, and pixels in an inch."""
@@ -33,10 +32,10 @@ def mixed(color: str, other: str, share: float) -> str:
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
 
-class Theme(NamedTuple):
+class Palette(NamedTuple):
     """The colours of a slide. Neighbours in `series` differ for the three kinds of colour blindness."""
 
-    name: ThemeName
+    name: PaletteName
     ground: str
     text: str
     dim: str
@@ -54,16 +53,16 @@ class Theme(NamedTuple):
 
 
 def _theme(
-    name: ThemeName, ground: Ground, series: str, stale: tuple[str, ...], bias: tuple[str, ...]
-) -> Theme:
+    name: PaletteName, ground: Theme, series: str, stale: tuple[str, ...], bias: tuple[str, ...]
+) -> Palette:
     looks = ground.looks
     dim, rule = looks[Role.DIM].color, looks[Role.REST].color
     assert dim is not None
     assert rule is not None
-    return Theme(name, ground.ground, ground.text, dim, rule, tuple(series.split()), stale, bias)
+    return Palette(name, ground.ground, ground.text, dim, rule, tuple(series.split()), stale, bias)
 
 
-THEMES: dict[ThemeName, Theme] = {
+THEMES: dict[PaletteName, Palette] = {
     "light": _theme(
         "light",
         LIGHT,
@@ -105,7 +104,7 @@ _RC: dict[str, Any] = {
 
 
 @contextmanager
-def settings(theme: Theme) -> Iterator[None]:
+def settings(theme: Palette) -> Iterator[None]:
     """Settings of matplotlib that are ours alone, whatever file or program has set its own.
 
     Raises MissingExtraError if there is no matplotlib.

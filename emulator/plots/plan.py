@@ -65,7 +65,7 @@ def _number(value: Value) -> float:
 
 
 @dataclass(frozen=True)
-class Line:
+class PlannedCurve:
     """A line of a chart, or a group of bars: the points of the grid from left to right."""
 
     label: str
@@ -97,7 +97,7 @@ class Plan:
         ticks = tuple(map(setting, axis.values))
         return Across(axis_label(axis.path), ticks, positions, numeric=True, log=_geometric(positions))
 
-    def series(self) -> Iterator[Line]:
+    def series(self) -> Iterator[PlannedCurve]:
         """The lines of the page."""
         main = self._main()
         colors = {} if main is None else _colors(self.axes[main])
@@ -108,7 +108,7 @@ class Plan:
             color = 0 if main is None else colors[chosen[main]]
             style = Style(color, color if len(self.lines) <= 1 else n % MOST_LINES, shades[color])
             shades[color] += 1
-            yield Line(label, style, tuple(self._points(chosen)))
+            yield PlannedCurve(label, style, tuple(self._points(chosen)))
 
     def compared(self) -> int | None:
         """The axis whose values are set against its first: the strategy, else the last one of categories."""

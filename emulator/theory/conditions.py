@@ -4,7 +4,7 @@ import numpy as np
 
 from emulator.scenario import Scenario
 from emulator.strategies.processes import BusyWorkers, IndependentRounds
-from emulator.theory.renewal import Durations, Grid
+from emulator.theory.renewal import Durations, TimeGrid
 from emulator.theory.rounds import Rounds
 from emulator.values.distributions import Constant, Distribution, Mixture, Trace
 
@@ -91,7 +91,7 @@ def ages_hold(scenario: Scenario, durations: Durations) -> bool:
     return enough and blended and not (at_once and moves)
 
 
-def resolved(durations: Durations, grid: Grid) -> bool:
+def resolved(durations: Durations, grid: TimeGrid) -> bool:
     """Whether episodes finish at any time, not many of them together, and the grid shows how they spread."""
     fine = grid.step < min(durations.mean / _CELLS_TO_A_MEAN, durations.deviation / _CELLS_TO_A_DEVIATION)
     return fine and _continuous(durations.distribution)

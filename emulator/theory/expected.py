@@ -16,7 +16,7 @@ from emulator.theory.conditions import (
 )
 from emulator.theory.flow import Flow, waves
 from emulator.theory.range import representable
-from emulator.theory.renewal import MOST_CELLS, Durations, Grid, Renewals, grid_for
+from emulator.theory.renewal import MOST_CELLS, Durations, Renewals, TimeGrid, grid_for
 from emulator.theory.rounds import RoundFigures, Rounds
 
 _CELLS_FOR_ROUNDS = 1 << 15
@@ -149,7 +149,7 @@ def _flow(scenario: Scenario, flow: Flow) -> Iterator[tuple[str, Expectation]]:
         yield "staleness.mean", Expectation(*staleness, "in flight + in queue", holds)
 
 
-def _grid(scenario: Scenario, durations: Durations, most_cells: int = MOST_CELLS) -> Grid:
+def _grid(scenario: Scenario, durations: Durations, most_cells: int = MOST_CELLS) -> TimeGrid:
     return grid_for(scenario.duration, durations.mean, durations.deviation, most_cells)
 
 

@@ -52,7 +52,7 @@ class Durations:
 
 
 @dataclass(frozen=True)
-class Grid:
+class TimeGrid:
     """Times from 0 to `end` (seconds) in so many `cells`, the last cut in half.
 
     Half: of what happens in a cell, the part that is moved back to its beginning counts as by its middle.
@@ -124,11 +124,11 @@ def _integrals(function: Callable[[Values], Values], edges: Values) -> Values:
     return np.asarray(function(middles.ravel()).reshape(middles.shape).mean(axis=1) * widths)
 
 
-def grid_for(end: float, mean: float, deviation: float, most_cells: int = MOST_CELLS) -> Grid:
+def grid_for(end: float, mean: float, deviation: float, most_cells: int = MOST_CELLS) -> TimeGrid:
     """A grid fine enough for durations of that mean and deviation, if so many cells will do."""
     finest = min(mean / _CELLS_TO_A_MEAN, deviation / _CELLS_TO_A_DEVIATION or mean)
     cells = min(end / finest, most_cells)
-    return Grid(end, 1 << max(FEWEST_CELLS - 1, math.ceil(cells) - 1).bit_length())
+    return TimeGrid(end, 1 << max(FEWEST_CELLS - 1, math.ceil(cells) - 1).bit_length())
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Renewals:
     """The episodes that one worker finishes, one after the other without a pause, from time 0 on."""
 
     durations: Durations
-    grid: Grid
+    grid: TimeGrid
 
     @cached_property
     def _transform(self) -> Transform:

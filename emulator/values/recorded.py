@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 
 from emulator.errors import UnknownDurationsError
 from emulator.values.families import BaseDistribution, Sampler
-from emulator.values.scalars import Column, Number, Text, misfit
+from emulator.values.scalars import ColumnKey, Number, Text, misfit
 from emulator.values.traces import Series, Source, TraceError, read_trace
 
 
@@ -21,7 +21,7 @@ class Trace(BaseDistribution):
     kind: Literal["trace"]
     path: Annotated[str, Text(4096)] = Field(examples=["durations.csv"])
     """The file, relative to the scenario file. One value a line; at most 1 GiB and 20 million values."""
-    column: Annotated[str | int | None, Column()] = Field(default=None, examples=["seconds"])
+    column: Annotated[str | int | None, ColumnKey()] = Field(default=None, examples=["seconds"])
     """The column of a CSV (by name, or counted from 1) or key of JSON Lines; needed if there are several."""
     order: Literal["sequential", "shuffle", "resample"] = "sequential"
     """In file order, in a new random order on each pass, or drawn with replacement.

@@ -331,7 +331,7 @@ class WorkerSet(Check):
 
 
 @dataclass(frozen=True)
-class Column(Check):
+class ColumnKey(Check):
     """A column of a table, by name or counted from 1; or None."""
 
     @property

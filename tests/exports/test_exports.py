@@ -29,7 +29,7 @@ from emulator.exports import Settings, export, trace
 from emulator.exports.cast import FRAMES_A_SECOND, Painter
 from emulator.exports.frames import Film
 from emulator.exports.plots import ceiling
-from emulator.exports.series import ACCOUNTS, STRAGGLER, Series
+from emulator.exports.series import ACCOUNTS, STRAGGLER, LaneSeries
 from emulator.exports.settings import parse_settings
 from emulator.exports.tracks import TRAINER, Tracks
 from emulator.recording import RecordedLane, Recording
@@ -453,13 +453,13 @@ def test_columns_add_up_to_the_accounts_of_the_result(folder: Path) -> None:
     tracks = Tracks(lane)
     seconds = lane.result["workers"]["seconds"]
     for columns, rows in ((7, 3), (220, 64)):
-        grids = Series(tracks, columns).timeline(rows, straggler=30.0)
+        grids = LaneSeries(tracks, columns).timeline(rows, straggler=30.0)
         sums = dict(zip(ACCOUNTS, grids.sum(axis=(1, 2)), strict=True))
         assert sums[STRAGGLER] > 0
         sums["generating"] += sums.pop(STRAGGLER)
         for account, total in sums.items():
             assert total == pytest.approx(seconds[account], abs=1e-6), account
-        depths = [depth for depth in Series(tracks, columns).depth() if depth is not None]
+        depths = [depth for depth in LaneSeries(tracks, columns).depth() if depth is not None]
         assert np.mean(depths) == pytest.approx(lane.result["queue"]["mean"])
     assert tracks.rows == 14
     assert sum(s.end - s.start for s in tracks.stretches if s.who == TRAINER) == pytest.approx(600)

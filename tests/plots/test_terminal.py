@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from emulator.plots.terminal import draw
-from emulator.plots.terminal.scale import Scale, fitted, round_step, ticks
+from emulator.plots.terminal.scale import Ruler, fitted, round_step, ticks
 from emulator.scenario import Scenario
 from emulator.sweeps import Sweep
 from tests.plots.made import ASYNCHRONOUS, GATE, SIGMA, SYNCHRONOUS, figures, made
@@ -239,5 +239,5 @@ def test_all_values_are_on_a_scale_and_its_ticks_are_what_they_say(
 
 
 def test_a_logarithmic_scale_puts_doublings_at_equal_steps() -> None:
-    scale = Scale(8, 128, 41, log=True)
+    scale = Ruler(8, 128, 41, log=True)
     assert [scale.place(v) for v in (8, 16, 32, 64, 128)] == [0, 10, 20, 30, 40]

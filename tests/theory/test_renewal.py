@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from emulator.theory.renewal import FEWEST_CELLS, MOST_CELLS, Durations, Grid, Renewals, grid_for
+from emulator.theory.renewal import FEWEST_CELLS, MOST_CELLS, Durations, Renewals, TimeGrid, grid_for
 from emulator.values.distributions import Distribution
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Distribution)
-GRID = Grid(1000.0, 1 << 13)
+GRID = TimeGrid(1000.0, 1 << 13)
 TIMES = np.array([0.0, 3.0, 50.0, 400.0, 999.0])
 
 

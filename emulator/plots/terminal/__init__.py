@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from emulator.plots.charts import Chart, Frontier, HeatMap, Lines, Series, Trades
+from emulator.plots.charts import Chart, Curve, Frontier, HeatMap, Lines, Trades
 from emulator.plots.data import charts
 from emulator.plots.terminal import frontier, heat, lines
 from emulator.plots.terminal.cells import (
@@ -18,9 +18,9 @@ from emulator.plots.terminal.cells import (
     DIM,
     STRONG,
     UNICODE,
-    Block,
-    Glyphs,
+    Marks,
     Piece,
+    Sheet,
     flow,
     ink,
     marker,
@@ -46,7 +46,7 @@ def draw(sweep: "Sweep", console: Console) -> None:
         console.print(flow([[(note, DIM)] for note in chart.caption], width, glyphs), end="")
 
 
-def _blocks(chart: Chart, width: int, glyphs: Glyphs) -> Iterator[Block]:
+def _blocks(chart: Chart, width: int, glyphs: Marks) -> Iterator[Sheet]:
     title = [[(word, STRONG)] for word in chart.title.split()]
     yield flow(title, width, glyphs, gap=1)
     match chart:
@@ -62,11 +62,11 @@ def _blocks(chart: Chart, width: int, glyphs: Glyphs) -> Iterator[Block]:
             yield from frontier.draw(chart, width, glyphs)
 
 
-def _names(series: Sequence[Series | Trades], glyphs: Glyphs) -> list[Piece]:
+def _names(series: Sequence[Curve | Trades], glyphs: Marks) -> list[Piece]:
     return [[(f"{marker(one.style, glyphs)} {one.label}", ink(one.style))] for one in series if one.label]
 
 
-def _signs(chart: Lines, glyphs: Glyphs) -> Iterator[Piece]:
+def _signs(chart: Lines, glyphs: Marks) -> Iterator[Piece]:
     """What the signs mean that a chart has."""
     told = [series for panel in chart.panels for series in panel.series]
     lined = chart.across.numeric

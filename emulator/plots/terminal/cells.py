@@ -21,7 +21,7 @@ BIASED = (Ink(color="#d94801"), Ink(color="#d98a3c"), Ink(color="#6f9fc0"))
 """A length bias below 0.6, below 0.9, and above."""
 
 
-class Glyphs(NamedTuple):
+class Marks(NamedTuple):
     """The characters that charts are drawn with."""
 
     markers: str
@@ -37,17 +37,17 @@ class Glyphs(NamedTuple):
     zero: str
 
 
-UNICODE = Glyphs("●■▲◆▼★×+", "·", "│┬┴", " ·░▒▓█", "█▒", "│─┤┬└", "╌")  # noqa: RUF001
-ASCII = Glyphs("o#^*v@x+", ".", "|++", " .:+%@", "#=", "|-++`", "-")
+UNICODE = Marks("●■▲◆▼★×+", "·", "│┬┴", " ·░▒▓█", "█▒", "│─┤┬└", "╌")  # noqa: RUF001
+ASCII = Marks("o#^*v@x+", ".", "|++", " .:+%@", "#=", "|-++`", "-")
 
 SHARES = (0.01, 0.05, 0.2, 0.5)
 """The shares of episodes at which a cell of a map is drawn darker."""
 
 
-class Block:
+class Sheet:
     """A rectangle of characters; what is drawn outside it is cut off."""
 
-    def __init__(self, width: int, height: int, glyphs: Glyphs = UNICODE) -> None:
+    def __init__(self, width: int, height: int, glyphs: Marks = UNICODE) -> None:
         self.width = width
         self.height = height
         self.glyphs = glyphs
@@ -90,7 +90,7 @@ class Block:
             return False
         return all(character == " " for character in self._characters[y][x : x + room])
 
-    def paste(self, x: int, y: int, other: "Block") -> None:
+    def paste(self, x: int, y: int, other: "Sheet") -> None:
         """Copy another block into this one with its upper left corner at `x` and `y`."""
         for row in range(other.height):
             for column in range(other.width):
@@ -111,10 +111,10 @@ class Block:
             yield Segment.line()
 
 
-def beside(blocks: Sequence[Block], gap: int) -> Block:
+def beside(blocks: Sequence[Sheet], gap: int) -> Sheet:
     """Blocks in a row, `gap` columns apart."""
     across = sum(block.width for block in blocks) + gap * (len(blocks) - 1)
-    row = Block(across, max(block.height for block in blocks), blocks[0].glyphs)
+    row = Sheet(across, max(block.height for block in blocks), blocks[0].glyphs)
     x = 0
     for block in blocks:
         row.paste(x, 0, block)
@@ -126,9 +126,9 @@ Piece = list[tuple[str, Ink]]
 """A text of several colours."""
 
 
-def flow(pieces: Sequence[Piece], room: int, glyphs: Glyphs, gap: int = 3) -> Block:
+def flow(pieces: Sequence[Piece], room: int, glyphs: Marks, gap: int = 3) -> Sheet:
     """Texts one after another, on as many lines as they take; one alone is cut at `room`."""
-    page = Block(room, 0, glyphs)
+    page = Sheet(room, 0, glyphs)
     placed: list[tuple[int, int, Piece]] = []
     x = y = 0
     for piece in pieces:
@@ -137,7 +137,7 @@ def flow(pieces: Sequence[Piece], room: int, glyphs: Glyphs, gap: int = 3) -> Bl
             x, y = 0, y + 1
         placed.append((x, y, piece))
         x += length + gap
-    block = Block(room, y + 1 if pieces else 0, glyphs)
+    block = Sheet(room, y + 1 if pieces else 0, glyphs)
     for column, row, piece in placed:
         at = column
         for text, color in piece:
@@ -145,7 +145,7 @@ def flow(pieces: Sequence[Piece], room: int, glyphs: Glyphs, gap: int = 3) -> Bl
     return block
 
 
-def marker(style: Style, glyphs: Glyphs) -> str:
+def marker(style: Style, glyphs: Marks) -> str:
     """The marker of a series."""
     return glyphs.markers[style.marker]
 

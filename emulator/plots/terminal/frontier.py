@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from emulator.plots.charts import Frontier, Trade
-from emulator.plots.terminal.cells import BIASED, Block, Glyphs, ink, marker
+from emulator.plots.terminal.cells import BIASED, Marks, Sheet, ink, marker
 from emulator.plots.terminal.plane import Plane
 from emulator.plots.terminal.scale import fitted, ticks
 
@@ -12,7 +12,7 @@ UNBIASED = 0.95
 """The length bias from which it is not worth a word."""
 
 
-def draw(chart: Frontier, width: int, glyphs: Glyphs) -> Iterator[Block]:
+def draw(chart: Frontier, width: int, glyphs: Marks) -> Iterator[Sheet]:
     """Draw the plane."""
     points = [point for series in chart.series for point in series.points]
     updates = fitted([point.updates.highest for point in points], _HEIGHT, from_zero=True)
@@ -36,12 +36,12 @@ def draw(chart: Frontier, width: int, glyphs: Glyphs) -> Iterator[Block]:
     yield plane.block
 
 
-def _draw_interval(plane: Plane, x: int, point: Trade, glyphs: Glyphs) -> None:
+def _draw_interval(plane: Plane, x: int, point: Trade, glyphs: Marks) -> None:
     for y in range(plane.row(point.updates.highest), plane.row(point.updates.lowest) + 1):
         plane.block.put(x, y, glyphs.interval[0])
 
 
-def _draw_bias(block: Block, x: int, y: int, point: Trade) -> None:
+def _draw_bias(block: Sheet, x: int, y: int, point: Trade) -> None:
     bias = point.length_bias
     text = f"{bias:.2f}".removeprefix("0")
     for start in (x + 1, x - len(text)):

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from emulator.plots.charts import Across, Ages, HeatMap
-from emulator.plots.terminal.cells import DIM, SHARES, STALE, Block, Glyphs, beside, ink, marker
+from emulator.plots.terminal.cells import DIM, SHARES, STALE, Marks, Sheet, beside, ink, marker
 from emulator.text import cut
 from emulator.text import width as cells_of
 
@@ -12,7 +12,7 @@ _GAP = 3
 _WIDEST, _MOST_COLUMNS = 14, 30
 
 
-def draw(chart: HeatMap, width: int, glyphs: Glyphs) -> Iterator[Block]:
+def draw(chart: HeatMap, width: int, glyphs: Marks) -> Iterator[Sheet]:
     """Draw the maps side by side as far as they fit, and then what the shades mean."""
     columns = _columns(chart.across)
     left = max(map(len, chart.rows)) + 1
@@ -40,10 +40,10 @@ def _cell(chart: HeatMap, columns: list[int], left: int, width: int) -> int:
     return max((width - left) // len(columns), 1)
 
 
-def _map(chart: HeatMap, panel: Ages, columns: list[int], cell: int, glyphs: Glyphs) -> Block:
+def _map(chart: HeatMap, panel: Ages, columns: list[int], cell: int, glyphs: Marks) -> Sheet:
     left, bottom = max(map(len, chart.rows)) + 1, len(chart.rows) - (not panel.label)
     words = max(tick.count(", ") for tick in chart.across.ticks) + 1
-    block = Block(left + cell * len(columns), bottom + words + 3, glyphs)
+    block = Sheet(left + cell * len(columns), bottom + words + 3, glyphs)
     if panel.label:
         block.put(0, 0, f"{marker(panel.style, glyphs)} {panel.label}", ink(panel.style))
     for k, text in enumerate(chart.rows):
@@ -74,13 +74,13 @@ def _means(means: Sequence[float | None], width: int) -> list[str]:
     return told
 
 
-def shade(share: float, glyphs: Glyphs) -> str:
+def shade(share: float, glyphs: Marks) -> str:
     """The character for a share of the episodes; a blank for none at all."""
     return glyphs.shades[bisect_right(SHARES, share) + 1] if share > 0 else glyphs.shades[0]
 
 
-def _key(width: int, glyphs: Glyphs) -> Block:
-    block = Block(width, 1, glyphs)
+def _key(width: int, glyphs: Marks) -> Sheet:
+    block = Sheet(width, 1, glyphs)
     bounds = [f"under {SHARES[0]:.0%}", *(f"{share:.0%}" for share in SHARES)]
     x = 0
     for sign, text in zip(glyphs.shades[1:], bounds, strict=True):

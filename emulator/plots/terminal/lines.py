@@ -6,17 +6,17 @@ from math import floor, log10
 
 from rich.style import Style as Ink
 
-from emulator.plots.charts import Across, Estimate, Lines, Panel, Series
-from emulator.plots.terminal.cells import DIM, STRONG, Block, Glyphs, beside, ink, marker
+from emulator.plots.charts import Across, Curve, Estimate, Lines, Panel
+from emulator.plots.terminal.cells import DIM, STRONG, Marks, Sheet, beside, ink, marker
 from emulator.plots.terminal.plane import Plane
-from emulator.plots.terminal.scale import Scale, fitted
+from emulator.plots.terminal.scale import Ruler, fitted
 
 _HIGH, _LOW = 16, 11
 """Rows of a plane alone in its row, and of planes side by side."""
 _NARROW, _GAP = 31, 3
 
 
-def draw(chart: Lines, width: int, glyphs: Glyphs) -> Iterator[Block]:
+def draw(chart: Lines, width: int, glyphs: Marks) -> Iterator[Sheet]:
     """Draw the panels side by side as far as they fit."""
     if not chart.across.numeric:
         for panel in chart.panels:
@@ -31,11 +31,11 @@ def draw(chart: Lines, width: int, glyphs: Glyphs) -> Iterator[Block]:
         yield beside([_plane(chart.across, panel, each, height, glyphs) for panel in some], _GAP)
 
 
-def _plane(across: Across, panel: Panel, width: int, height: int, glyphs: Glyphs) -> Block:
+def _plane(across: Across, panel: Panel, width: int, height: int, glyphs: Marks) -> Sheet:
     vertical = fitted(_values(panel), height, from_zero=panel.from_zero, top=panel.top)
     plane = Plane(width, height, glyphs, title=panel.label, label=across.label, vertical=vertical)
     pad = 2
-    scale = Scale(across.positions[0], across.positions[-1], plane.cells - 2 * pad, across.log)
+    scale = Ruler(across.positions[0], across.positions[-1], plane.cells - 2 * pad, across.log)
     columns = [pad + scale.place(position) for position in across.positions]
     if vertical.low < 0 < vertical.high:
         plane.block.put(plane.left, plane.row(0.0), glyphs.zero * plane.cells, DIM)
@@ -51,7 +51,7 @@ def _plane(across: Across, panel: Panel, width: int, height: int, glyphs: Glyphs
     return plane.block
 
 
-def _draw_theory(plane: Plane, columns: list[int], series: Series, glyphs: Glyphs) -> None:
+def _draw_theory(plane: Plane, columns: list[int], series: Curve, glyphs: Marks) -> None:
     """Draw dots at what is known, and between neighbours that are: none where no law holds."""
 
     def dot(x: int, y: float) -> None:
@@ -67,7 +67,7 @@ def _draw_theory(plane: Plane, columns: list[int], series: Series, glyphs: Glyph
                 dot(x, y0 + (y1 - y0) * (x - x0) / (x1 - x0))
 
 
-def _draw_intervals(plane: Plane, columns: list[int], series: Series, glyphs: Glyphs) -> None:
+def _draw_intervals(plane: Plane, columns: list[int], series: Curve, glyphs: Marks) -> None:
     stroke, upper, lower = tuple(glyphs.interval)
     for column, point in zip(columns, series.points, strict=True):
         if point is not None:
@@ -77,14 +77,14 @@ def _draw_intervals(plane: Plane, columns: list[int], series: Series, glyphs: Gl
                 plane.block.put(plane.left + column, y, sign, ink(series.style))
 
 
-def _bars(across: Across, panel: Panel, width: int, glyphs: Glyphs) -> Block:
+def _bars(across: Across, panel: Panel, width: int, glyphs: Marks) -> Sheet:
     """A bar a line, with its number: a group for each category, a bar for each series in it."""
-    rows: list[tuple[str, Series | None, int]] = []
+    rows: list[tuple[str, Curve | None, int]] = []
     for place, tick in enumerate(across.ticks):
         if len(across) > 1:
             rows.append((tick, None, place))
         rows += [(series.label, series, place) for series in panel.series]
-    block = Block(width, len(rows) + 1, glyphs)
+    block = Sheet(width, len(rows) + 1, glyphs)
     block.put(0, 0, panel.label)
     left = min(max(block.size(label) for label, _, _ in rows) + 4, width // 2)
     texts = [_number(series.points[i], series.theory[i]) if series else "" for _, series, i in rows]
@@ -105,7 +105,7 @@ def _bars(across: Across, panel: Panel, width: int, glyphs: Glyphs) -> Block:
     return block
 
 
-def _draw_bar(block: Block, left: int, y: int, *, scale: Scale, point: Estimate, color: Ink) -> None:
+def _draw_bar(block: Sheet, left: int, y: int, *, scale: Ruler, point: Estimate, color: Ink) -> None:
     solid, unsure = tuple(block.glyphs.bar)
     start, end = sorted((scale.place(0.0), scale.place(point.mean)))
     block.put(left + start, y, solid * (end - start + 1), color)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from rich.style import Style as Ink
 
-from emulator.plots.terminal.cells import DIM, Block, Glyphs
-from emulator.plots.terminal.scale import Scale, ticks
+from emulator.plots.terminal.cells import DIM, Marks, Sheet
+from emulator.plots.terminal.scale import Ruler, ticks
 
 
 class Plane:
@@ -15,7 +15,7 @@ class Plane:
     """
 
     def __init__(
-        self, width: int, height: int, glyphs: Glyphs, *, title: str, label: str, vertical: Scale
+        self, width: int, height: int, glyphs: Marks, *, title: str, label: str, vertical: Ruler
     ) -> None:
         told = ticks(vertical, max(height // 2, 2))
         self.left = max(len(text) for _, text in told) + 2
@@ -23,7 +23,7 @@ class Plane:
         self.vertical = vertical._replace(cells=height)
         self.cells = width - self.left
         self._marked: set[tuple[int, int]] = set()
-        self.block = Block(width, height + 4, glyphs)
+        self.block = Sheet(width, height + 4, glyphs)
         self.block.put(0, 0, title)
         up, across, tick, _, corner = tuple(glyphs.axis)
         for row in range(height):

@@ -5,7 +5,7 @@ from math import ceil, floor, log10
 from typing import NamedTuple
 
 
-class Scale(NamedTuple):
+class Ruler(NamedTuple):
     """A range of values over `cells` cells; `log` for positive values over a logarithmic axis."""
 
     low: float
@@ -22,7 +22,7 @@ class Scale(NamedTuple):
 
 def fitted(
     values: Iterable[float], cells: int, *, from_zero: bool = False, top: float | None = None
-) -> Scale:
+) -> Ruler:
     """A scale for all values between round numbers, from 0 to `top` if these are asked for."""
     found = list(values) or [0.0]
     low = 0.0 if from_zero else min(found)
@@ -30,12 +30,12 @@ def fitted(
     if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):
         high = low + (abs(low) if abs(low) > 1e-9 else 1.0)
     step = round_step((high - low) / 8)
-    return Scale(
+    return Ruler(
         floor(low / step + 1e-9) * step, high if top is not None else ceil(high / step - 1e-9) * step, cells
     )
 
 
-def ticks(scale: Scale, most: int) -> list[tuple[float, str]]:
+def ticks(scale: Ruler, most: int) -> list[tuple[float, str]]:
     """At most so many round numbers of a scale with their texts."""
     step = round_step((scale.high - scale.low) / max(most - 1, 1))
     first, last = ceil(scale.low / step - 1e-9), floor(scale.high / step + 1e-9)
