@@ -39,12 +39,15 @@ def strategies(draw: st.DrawFn, kind: str, batch: int) -> dict[str, Any]:
         unfinished = draw(st.sampled_from(["wait", "abort", "resume", "defer"]))
         oversample = 1 if unfinished == "wait" else draw(st.sampled_from([1, 1.1, 1.5, 2]))
         overhead = draw(times(0, 5)) if unfinished == "resume" else 0
-        return {
+        options = {
             "kind": kind,
             "oversample": oversample,
             "unfinished": unfinished,
             "resume_overhead": overhead,
         }
+        if unfinished != "wait" and draw(st.booleans()):
+            options["deadline"] = draw(times(0.25, 60))
+        return options
     staleness = draw(st.none() | st.sampled_from([0, 0.1, 0.5, 1, 2, 4]))
     weights = draw(st.sampled_from(["next_episode", "in_flight"]))
     return {

@@ -69,11 +69,14 @@ class PausedEpisode:
 class Decisions:
     """The decisions, with the answers of a strategy that needs none of them changed.
 
-    `batch_groups` is the number of groups in a batch.
+    `batch_groups` is the number of groups in the next batch, from the moment on when a round has closed.
     """
 
     batch_groups: int
     unfinished: Unfinished = field(default=Unfinished.WAIT, kw_only=True)
+
+    closes_at: float | None = field(default=None, init=False)
+    """When `time_is_up` is asked, in emulated seconds, unless the round closes before."""
 
     held_back: frozenset[int] = field(default=frozenset(), init=False)
     """Groups in progress of which no more members are started for now."""
@@ -101,8 +104,14 @@ class Decisions:
     cancels_running = False
     """Whether running episodes are judged by `cancels` at each publication."""
 
-    def open_round(self, paused: Sequence[PausedEpisode], incomplete_groups: Collection[int]) -> None:
+    def open_round(
+        self, now: float, paused: Sequence[PausedEpisode], incomplete_groups: Collection[int]
+    ) -> None:
         """A round begins, with these episodes paused and these groups begun and incomplete, oldest first."""
+
+    def time_is_up(self) -> bool:
+        """Whether the round closes now, at `closes_at`, with the groups that it has."""
+        return False
 
     def admit(self, accounts: Accounts, group_in_progress: int | None) -> Admission | None:
         """What a free worker takes; None if it has to wait.

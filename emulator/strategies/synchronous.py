@@ -1,9 +1,9 @@
 """The synchronous strategy: generate a batch, train on it, generate the next.
 
 Plain, it is a barrier: a round lasts as long as its slowest episode. With `oversample` the round issues
-more than a batch and closes when a batch is complete; `unfinished` says what becomes of the rest: `abort`
-(slime's dynamic sampling), `resume` (partial rollouts as in Kimi k1.5 and APRIL) or `defer` (tail
-batching as in RollPacker).
+more than a batch and closes when a batch is complete; with a `deadline` it closes then with what it has.
+`unfinished` says what becomes of the rest: `abort` (slime's dynamic sampling), `resume` (partial rollouts as
+in Kimi k1.5 and APRIL) or `defer` (tail batching as in RollPacker).
 """
 
 import math
@@ -34,6 +34,7 @@ _COLORS = {"wait": 1, "abort": 6, "resume": 5, "defer": 7}
 
 _OVERSAMPLE: Path = ("strategy", "oversample")
 _UNFINISHED: Path = ("strategy", "unfinished")
+_DEADLINE: Path = ("strategy", "deadline")
 _RESUME_OVERHEAD: Path = ("strategy", "resume_overhead")
 
 
@@ -47,6 +48,8 @@ class Synchronous(Strategy):
     """What becomes of episodes unfinished when the round closes."""
     resume_overhead: Annotated[float, Seconds()] = 0.0
     """What each resumed episode costs on top, in seconds."""
+    deadline: Annotated[float, Seconds(above=True)] | None = Field(default=None, examples=["5m"])
+    """When a round closes with the groups that it has, in seconds from its opening; absent means never."""
 
     def decisions(self, setting: Setting) -> RoundDecisions:
         """Rounds of ``ceil(oversample * batch_size)`` episodes, in whole groups."""
@@ -55,6 +58,7 @@ class Synchronous(Strategy):
             round_groups=-(-self._issued(setting) // setting.group_size),
             unfinished=Unfinished(self.unfinished),
             resume_overhead=self.resume_overhead,
+            deadline=self.deadline,
         )
 
     def _issued(self, setting: Setting) -> int:
@@ -70,6 +74,9 @@ class Synchronous(Strategy):
         if self.resume_overhead and self.unfinished != "resume":
             allowed = f"0 with unfinished: {self.unfinished}; it belongs to unfinished: resume"
             yield Violation(_RESUME_OVERHEAD, plain(self.resume_overhead), allowed, (_UNFINISHED,))
+        if self.deadline is not None and self.unfinished == "wait":
+            allowed = "unfinished: abort, resume or defer beside it: with wait a round waits for all"
+            yield Violation(_DEADLINE, f"{plain(self.deadline)} s", allowed, (_UNFINISHED,))
         if (issued := self._issued(setting)) > MAX_ROUND:
             allowed = f"at most {MAX_ROUND} episodes in a round; with trainer.batch_size they are {issued}"
             yield Violation(_OVERSAMPLE, oversample, allowed, (("trainer", "batch_size"),))
@@ -77,6 +84,8 @@ class Synchronous(Strategy):
     def _words(self, options: dict[str, Any]) -> Iterator[str]:
         if (unfinished := options.pop("unfinished", None)) is not None:
             yield f"{options.pop('oversample', 1)} {unfinished}"
+        if (deadline := options.pop("deadline", None)) is not None:
+            yield f"deadline {deadline} s"
 
     @property
     def family(self) -> str:
@@ -94,7 +103,12 @@ class Synchronous(Strategy):
         return _COLORS[self.unfinished]
 
     def process(self, setting: Setting) -> IndependentRounds | None:
-        """Independent rounds with `wait` and `abort`; with `resume` and `defer` each depends on the last."""
+        """Independent rounds with `wait` and `abort`; with `resume` and `defer` each depends on the last.
+
+        With a deadline batches differ in size.
+        """
+        if self.deadline is not None:
+            return None
         regular = setting.publish_every == 1 or not setting.push_seconds
         alone = self.unfinished == "abort" and setting.group_size == 1
         if regular and (alone or self.unfinished == "wait"):

@@ -4,6 +4,7 @@ Whatever ends several episodes at once ends them in worker order and within the 
 are set free by it are returned, and it is for the caller to put them to work.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ class Book:
         self.accounts = Accounts()
         self.paused: dict[int, Episode] = {}
         self._incomplete: dict[int, AnyGroup] = {}
+        self._deadline: asyncio.TimerHandle | None = None
         self._lane = lane
         self._loop = lane.loop
         self._strategy = lane.strategy
@@ -239,10 +241,21 @@ class Book:
         if not self._has_rounds:
             return
         paused = [PausedEpisode(n, self.paused[n].group.number) for n in sorted(self.paused)]
-        self._strategy.open_round(paused, self.incomplete)
+        self._strategy.open_round(self._loop.now, paused, self.incomplete)
+        if self._strategy.closes_at is not None:
+            self._deadline = self._lane.timers.call_at(self._strategy.closes_at, self._time_is_up)
+
+    def _time_is_up(self) -> None:
+        self._deadline = None
+        if self._strategy.time_is_up():
+            self._lane.workforce.redistribute(self._close_round())
+            self._lane.trainer.request_look()
 
     def _close_round(self) -> list["Worker"]:
-        """A batch is complete: deal with what is unfinished; returns the workers set free."""
+        """The batch is there: deal with what is unfinished; returns the workers set free."""
+        if self._deadline is not None:
+            self._lane.timers.call_off(self._deadline)
+            self._deadline = None
         self._lane.trainer.poke()
         running = self._lane.workforce.running()
         match self._strategy.unfinished:

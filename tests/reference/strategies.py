@@ -6,6 +6,7 @@ from collections import deque
 from fractions import Fraction
 from math import ceil
 
+from .heap import Timer
 from .parts import GATED, WAITING, Episode, Group, Worker, exact
 from .system import System
 
@@ -21,6 +22,10 @@ class Rounds:
         self.unfinished = settings.strategy.get("unfinished") or default
         self.issued = ceil(Fraction(ceil(oversample * settings.batch), settings.group_size))
         self.needed = settings.batch // settings.group_size
+        deadline = settings.strategy.get("deadline")
+        self.deadline: float | None = None if deadline is None else float(deadline)
+        self.expiry: Timer | None = None
+        self.enough = self.needed  # groups that close the round
         self.closed = True
         self.complete = 0
         self.paused: deque[Episode] = deque()  # to be taken in this round: these,
@@ -35,8 +40,10 @@ class Rounds:
         system = self.system
         self.closed = False
         self.complete = 0
+        self.enough = self.needed
         self.open = None
         chosen: list[Group] = []
+        tail = False
         self.new = self.issued
         incomplete = [system.open_groups[number] for number in sorted(system.open_groups)]
         if self.unfinished == "resume":
@@ -45,6 +52,9 @@ class Rounds:
         elif self.unfinished == "defer" and len(incomplete) >= self.needed:
             chosen = incomplete[: self.needed]
             self.new = 0
+            tail = True
+        if self.deadline is not None and not tail:
+            self.expiry = system.agenda.set(system.now + self.deadline, self.expire)
         paused = [member for group in chosen for member in group.members if member.state == "paused"]
         self.paused = deque(sorted(paused, key=lambda episode: episode.k))
         self.carried = [group for group in chosen if group.unstarted()]
@@ -91,13 +101,22 @@ class Rounds:
 
     def completed(self, freed: set[Worker]) -> None:
         self.complete += 1
-        if self.complete == self.needed:
+        if self.complete == self.enough:
             self.close(freed)
+
+    def expire(self) -> None:
+        """The deadline: what is complete must do, or the first group that will be."""
+        self.enough = max(self.complete, 1)
+        if self.complete:
+            freed: set[Worker] = set()
+            self.close(freed)
+            self.system.go_on(freed)
 
     def close(self, freed: set[Worker]) -> None:
         """End the round: nothing more is taken, and what runs is put away."""
         system = self.system
         self.closed = True
+        system.agenda.cancel(self.expiry)
         if self.unfinished == "abort":
             running = [worker.episode for worker in system.workers if worker.episode is not None]
             for episode in running:
@@ -117,7 +136,7 @@ class Rounds:
     def look(self) -> None:
         system = self.system
         if system.may_train():
-            batch = system.next_batch()
+            batch = system.next_batch(self.enough)
             if batch is not None:
                 system.train(batch)
 

@@ -403,9 +403,9 @@ class System:
     def may_train(self) -> bool:
         return self.trainer.state == "waiting" and self.trainer.stalled_until <= self.now
 
-    def next_batch(self) -> list[Group] | None:
-        """A batch of complete groups that are wholly in the queue, if they are there."""
-        count = self.settings.batch // self.settings.group_size
+    def next_batch(self, count: int | None = None) -> list[Group] | None:
+        """So many (else a batch of) complete groups that are wholly in the queue, if they are there."""
+        count = self.settings.batch // self.settings.group_size if count is None else count
         if len(self.ready) < count:
             return None
         if not self.holders:

@@ -113,7 +113,7 @@ def test_an_unlimited_strategy_never_finds_anything_stale() -> None:
 
 def test_nothing_closes_rounds_and_publication_never_waits() -> None:
     free = strategy()
-    free.open_round([], [])
+    free.open_round(0.0, [], [])
     free.group_lost()
     assert not free.group_completed()
     assert free.may_publish()

@@ -59,6 +59,10 @@ def test_a_strategy_that_says_nothing_has_no_law_no_limit_and_is_not_tried() -> 
             {"kind": "synchronous", "oversample": 2, "unfinished": "resume", "resume_overhead": 3},
             "synchronous, 2 resume, resume overhead 3",
         ),
+        (
+            {"kind": "synchronous", "unfinished": "abort", "deadline": "5m"},
+            "synchronous, 1 abort, deadline 300 s",
+        ),
         ({"kind": "asynchronous", "max_staleness": 4, "enforce": "drop"}, "asynchronous, drop 4"),
         ({"kind": "asynchronous", "max_staleness": 0.5}, "asynchronous, gate 0.5"),
         (
@@ -96,6 +100,7 @@ def test_a_strategy_offers_theory_only_for_exactly_its_configuration() -> None:
     assert sync(oversample=1.3, unfinished="abort").process(SETTING) == IndependentRounds(11)
     assert sync(oversample=1.3, unfinished="abort").process(grouped) is None
     assert sync(oversample=1.3, unfinished="defer").process(SETTING) is None
+    assert sync(unfinished="abort", deadline=60).process(SETTING) is None
     assert made(kind="one_step_off").process(SETTING) == IndependentRounds(8, overlapping=True)
     assert made(kind="one_step_off").process(pushing) is None
     assert free().process(pushing) == BusyWorkers()
@@ -150,3 +155,12 @@ def test_a_scenario_tells_a_strategy_its_setting() -> None:
     )
     assert scenario.setting == Setting(4, 2, 1, 3, 2.0, 6, 30)
     assert scenario.setting.batch_groups == 2
+
+
+def test_a_deadline_needs_somewhere_to_put_what_is_unfinished() -> None:
+    (found,) = sync(deadline=60).violations(SETTING)
+    assert str(found) == (
+        "strategy.deadline: found 60 s; allowed: unfinished: abort, resume or defer beside it: "
+        "with wait a round waits for all"
+    )
+    assert not list(sync(deadline=60, unfinished="resume").violations(SETTING))

@@ -24,8 +24,14 @@ def strategy(
     group: int = 1,
     oversample: str = "1",
     unfinished: Unfinished = Unfinished.WAIT,
+    deadline: float | None = None,
 ) -> RoundDecisions:
-    options = Synchronous(kind="synchronous", oversample=Decimal(oversample), unfinished=unfinished.value)
+    options = Synchronous(
+        kind="synchronous",
+        oversample=Decimal(oversample),
+        unfinished=unfinished.value,
+        deadline=deadline,
+    )
     return options.decisions(Setting(batch_size=batch, group_size=group))
 
 
@@ -54,7 +60,7 @@ def test_a_round_issues_the_batch_times_oversample_rounded_up_exactly(
 ) -> None:
     rounds = strategy(batch=batch, oversample=oversample, unfinished=Unfinished.ABORT)
     assert rounds.round_groups == issued
-    rounds.open_round([], [])
+    rounds.open_round(0.0, [], [])
     assert len([rounds.admit(NOTHING, None) for _ in range(issued)]) == issued
     assert rounds.admit(NOTHING, None) is None
 
@@ -67,7 +73,7 @@ def test_a_round_issues_whole_groups() -> None:
 def test_nothing_is_admitted_between_rounds() -> None:
     rounds = strategy()
     assert admitted(rounds) == []
-    rounds.open_round([], [])
+    rounds.open_round(0.0, [], [])
     assert admitted(rounds) == [Admission.GROUP] * 2
     assert not rounds.group_completed()
     assert rounds.group_completed()
@@ -76,17 +82,17 @@ def test_nothing_is_admitted_between_rounds() -> None:
 
 def test_a_round_that_closes_forgets_what_it_has_not_begun() -> None:
     rounds = strategy(batch=2, oversample="2", unfinished=Unfinished.ABORT)
-    rounds.open_round([], [])
+    rounds.open_round(0.0, [], [])
     assert rounds.admit(NOTHING, None) is Admission.GROUP
     rounds.group_completed()
     rounds.group_completed()
-    rounds.open_round([], [])
+    rounds.open_round(0.0, [], [])
     assert len(admitted(rounds)) == 4
 
 
 def test_members_of_a_begun_group_come_before_a_new_group() -> None:
     rounds = strategy(batch=4, group=2)
-    rounds.open_round([], [])
+    rounds.open_round(0.0, [], [])
     assert admitted(rounds, [None, 0, None, 1]) == [
         Admission.GROUP,
         Admission.MEMBER,
@@ -98,7 +104,7 @@ def test_members_of_a_begun_group_come_before_a_new_group() -> None:
 def test_a_lost_group_is_replaced_while_the_round_is_open() -> None:
     rounds = strategy(batch=1)
     rounds.group_lost()
-    rounds.open_round([], [])
+    rounds.open_round(0.0, [], [])
     assert admitted(rounds) == [Admission.GROUP]
     rounds.group_lost()
     assert admitted(rounds) == [Admission.GROUP]
@@ -109,7 +115,7 @@ def test_a_lost_group_is_replaced_while_the_round_is_open() -> None:
 
 def test_paused_episodes_are_resumed_first_oldest_first_and_count_towards_the_round() -> None:
     rounds = strategy(batch=3, oversample="2", unfinished=Unfinished.RESUME)
-    rounds.open_round(paused((4, 4), (7, 7)), [4, 7])
+    rounds.open_round(0.0, paused((4, 4), (7, 7)), [4, 7])
     assert rounds.admit(NOTHING, None) is Admission.RESUME
     assert rounds.resumed() == 4
     assert rounds.admit(NOTHING, None) is Admission.RESUME
@@ -119,7 +125,7 @@ def test_paused_episodes_are_resumed_first_oldest_first_and_count_towards_the_ro
 
 def test_a_paused_episode_that_was_given_up_is_not_resumed() -> None:
     rounds = strategy(batch=2, oversample="2", unfinished=Unfinished.RESUME)
-    rounds.open_round(paused((4, 2), (5, 2), (6, 3)), [2, 3])
+    rounds.open_round(0.0, paused((4, 2), (5, 2), (6, 3)), [2, 3])
     rounds.withdrawn(4)
     rounds.withdrawn(99)
     assert rounds.admit(NOTHING, None) is Admission.RESUME
@@ -128,21 +134,21 @@ def test_a_paused_episode_that_was_given_up_is_not_resumed() -> None:
 
 def test_deferred_episodes_wait_until_they_make_a_batch() -> None:
     rounds = strategy(batch=3, oversample="2", unfinished=Unfinished.DEFER)
-    rounds.open_round(paused((4, 4), (7, 7)), [4, 7])
+    rounds.open_round(0.0, paused((4, 4), (7, 7)), [4, 7])
     assert rounds.held_back == {4, 7}
     assert admitted(rounds) == [Admission.GROUP] * 6
 
 
 def test_a_batch_of_deferred_episodes_is_a_round_of_its_own() -> None:
     rounds = strategy(batch=3, oversample="2", unfinished=Unfinished.DEFER)
-    rounds.open_round(paused((1, 1), (4, 4), (7, 7), (8, 8)), [1, 4, 7, 8])
+    rounds.open_round(0.0, paused((1, 1), (4, 4), (7, 7), (8, 8)), [1, 4, 7, 8])
     assert rounds.held_back == {8}
     assert admitted(rounds) == [Admission.RESUME] * 3
 
 
 def test_a_lost_group_of_a_deferred_round_is_replaced() -> None:
     rounds = strategy(batch=2, oversample="2", unfinished=Unfinished.DEFER)
-    rounds.open_round(paused((1, 1), (4, 4)), [1, 4])
+    rounds.open_round(0.0, paused((1, 1), (4, 4)), [1, 4])
     assert admitted(rounds) == [Admission.RESUME] * 2
     rounds.group_lost()
     assert admitted(rounds) == [Admission.GROUP]
@@ -150,7 +156,7 @@ def test_a_lost_group_of_a_deferred_round_is_replaced() -> None:
 
 def test_deferred_groups_are_counted_whole() -> None:
     rounds = strategy(batch=4, group=2, oversample="1.5", unfinished=Unfinished.DEFER)
-    rounds.open_round(paused((2, 1), (3, 1), (4, 2)), [1, 2])
+    rounds.open_round(0.0, paused((2, 1), (3, 1), (4, 2)), [1, 2])
     assert rounds.held_back == frozenset()
     assert admitted(rounds, [None, None, None, 2]) == [Admission.RESUME] * 3 + [Admission.MEMBER]
 
@@ -166,7 +172,7 @@ def test_synchronous_does_nothing_that_is_not_asked_of_it() -> None:
 def test_one_step_off_publishes_only_when_the_next_batch_is_complete() -> None:
     rounds = OverlappedRounds(batch_groups=2, round_groups=2)
     assert rounds.generates_while_training
-    rounds.open_round([], [])
+    rounds.open_round(0.0, [], [])
     assert not rounds.may_publish()
     rounds.group_completed()
     assert not rounds.may_publish()
@@ -187,3 +193,36 @@ def test_a_scenario_has_the_rounds_that_it_asks_for() -> None:
     off = decisions_of(Scenario.model_validate({**document, "strategy": {"kind": "one_step_off"}}))
     assert isinstance(off, OverlappedRounds)
     assert (off.batch_groups, off.round_groups, off.unfinished) == (4, 4, Unfinished.WAIT)
+
+
+def test_at_its_deadline_a_round_closes_with_what_is_complete() -> None:
+    rounds = strategy(batch=4, unfinished=Unfinished.ABORT, deadline=30.0)
+    rounds.open_round(100.0, [], [])
+    assert rounds.closes_at == 130.0
+    assert not rounds.group_completed()
+    assert not rounds.group_completed()
+    assert rounds.time_is_up()
+    assert (rounds.open, rounds.batch_groups) == (False, 2)
+    rounds.open_round(200.0, [], [])
+    assert (rounds.closes_at, rounds.batch_groups) == (230.0, 4)
+
+
+def test_with_nothing_complete_at_its_deadline_a_round_closes_with_the_first_group() -> None:
+    rounds = strategy(batch=4, unfinished=Unfinished.ABORT, deadline=30.0)
+    rounds.open_round(0.0, [], [])
+    assert not rounds.time_is_up()
+    assert admitted(rounds) == [Admission.GROUP] * 4
+    assert rounds.group_completed()
+    assert (rounds.open, rounds.batch_groups) == (False, 1)
+
+
+def test_a_round_of_deferred_episodes_has_no_deadline() -> None:
+    rounds = strategy(batch=2, unfinished=Unfinished.DEFER, deadline=30.0)
+    rounds.open_round(0.0, paused((1, 1), (4, 4)), [1, 4])
+    assert rounds.closes_at is None
+
+
+def test_rounds_have_no_deadline_unless_they_are_given_one() -> None:
+    rounds = strategy()
+    rounds.open_round(5.0, [], [])
+    assert rounds.closes_at is None

@@ -62,6 +62,10 @@ STRATEGIES: dict[str, dict[str, Any]] = {
         unfinished: synchronous(unfinished=unfinished, oversample=1.5)
         for unfinished in ("abort", "resume", "defer")
     },
+    **{
+        f"{unfinished} with a deadline": synchronous(unfinished=unfinished, deadline=9)
+        for unfinished in ("abort", "resume", "defer")
+    },
 }
 """One of each kind, to be combined with everything that is no matter of the strategy."""
 
