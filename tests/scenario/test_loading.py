@@ -106,7 +106,7 @@ lanes:
         'x.yaml:11:24: trainer.weight_sync_seconds: found "20"; allowed: seconds from 0 to 1000000000, '
         "or a text like 90s, 20m or 1h30m (without the quotes)",
         "x.yaml:12:31: strategy.max_staleness: found an unknown key; allowed: kind, oversample, unfinished, "
-        "resume_overhead (max_staleness belongs to asynchronous)",
+        "resume_overhead, deadline (max_staleness belongs to asynchronous)",
         "x.yaml:12:61: strategy.unfinished: found abrt; allowed: wait, abort, resume, defer "
         '(did you mean "abort"?)',
         "x.yaml:13:32: environment.timeout_seconds: found 3; allowed: more than reset_seconds (5): "
