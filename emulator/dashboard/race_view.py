@@ -74,7 +74,7 @@ def _what(lanes: Sequence[ShownLane]) -> str:
 
 def done(lane: ShownLane) -> int:
     """Episodes that finished updates have taken."""
-    return lane.figures.updates * lane.scenario.trainer.batch_size
+    return lane.figures.learned_from
 
 
 def _whole(canvas: Canvas, lanes: Sequence[ShownLane], contenders: Sequence[ShownLane], share: float) -> None:

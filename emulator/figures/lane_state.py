@@ -58,6 +58,8 @@ class LaneState(Hooks):
         self.t = 0.0
         self.version = 0
         self.updates = 0
+        self.learned_from = 0
+        """Episodes in the updates that have counted."""
         self.publications = 0
         self.first_update_at: float | None = None
         """Emulated seconds at which the first update counted; None if none has."""
@@ -74,6 +76,7 @@ class LaneState(Hooks):
         self.stalled = False
         self.frozen = False
         self.update = -1
+        self._batch = 0
         self.computed: ev.Updated | None = None
         self.lesson: ev.Learn | None = None
         self._has_environment = scenario.environment is not None
@@ -329,6 +332,7 @@ class LaneState(Hooks):
 
     def _update(self, e: ev.Update) -> None:
         self.update = e.update
+        self._batch = len(e.episodes)
         self.computed = None
         self._set_trainer(e.t, UPDATING)
         self.counts["trained"] += len(e.episodes)
@@ -347,6 +351,7 @@ class LaneState(Hooks):
 
     def _count_update(self, t: float) -> None:
         self.updates += 1
+        self.learned_from += self._batch
         if self.first_update_at is None:
             self.first_update_at = t
 

@@ -55,6 +55,7 @@ class Order:
         self._started: list[int] = []  # members of each group
         self._finished: list[int] = []
         self._batch = scenario.trainer.batch_size
+        self._least_batch = rollout.group_size if scenario.strategy.may_shorten_batches else self._batch
         self._version = 0
         self._update = 0
         self._trainer = _IDLE
@@ -229,7 +230,7 @@ class Order:
     def _begin_update(self, e: ev.Update) -> None:
         if e.update != self._update or self._trainer not in (_IDLE, _COMPUTED):
             raise _misfit(e, f"update {self._update} is {'next' if self._trainer == _IDLE else 'going on'}")
-        if len(e.episodes) != self._batch:
+        if not self._least_batch <= len(e.episodes) <= self._batch or len(e.episodes) % self._least_batch:
             raise _misfit(e, f"a batch is {self._batch} episodes, not {len(e.episodes)}")
         for episode in e.episodes:
             if episode not in self._queued:

@@ -97,6 +97,11 @@ class Strategy(Part, ABC):
         """The most versions of lag that it aims at; None if it sets no limit."""
         return None
 
+    @property
+    def may_shorten_batches(self) -> bool:
+        """Whether an update may be on fewer groups than a batch has."""
+        return False
+
     def options(self) -> dict[str, Any]:
         """The options as a file gives them, without defaults, numbers as short as they can be."""
         given: dict[str, Any] = {}

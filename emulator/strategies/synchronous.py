@@ -88,6 +88,11 @@ class Synchronous(Strategy):
             yield f"deadline {deadline} s"
 
     @property
+    def may_shorten_batches(self) -> bool:
+        """With a deadline."""
+        return self.deadline is not None
+
+    @property
     def family(self) -> str:
         """By what becomes of the unfinished: ``synchronous resume``."""
         return f"{self.kind} {self.unfinished}"
