@@ -112,8 +112,7 @@ def test_a_batch_is_told_with_the_versions_that_the_events_tell(scenario: Scenar
             assert [trajectory.episode for trajectory in trajectories] == event.episodes
             for trajectory in trajectories:
                 record = figures.episodes[trajectory.episode]
-                segments = record.segments[record.attempt_segments :]
-                spent = [(v, end - start) for v, start, end in segments if end > start]
+                spent = [(v, end - start) for v, start, end in record.attempt() if end > start]
                 if spent:
                     assert _merged(trajectory.portions) == _merged(spent)
                 else:
