@@ -1,3 +1,3 @@
-"""The version of the package, told in results and recordings."""
+"""The version of the package, as results and recordings carry it."""
 
 __version__ = "0.1.0"
