@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator import events as ev
-from emulator.figures.lane_state import LaneState
-from emulator.figures.records import ABORTED, DROPPED, FAILED, EpisodeRecord
+from emulator.figures.episode_state import EpisodeState
+from emulator.figures.records import LOST, EpisodeRecord
 from emulator.scenario import Scenario
 
 EPISODE = np.dtype(
@@ -47,7 +47,7 @@ def episode_table(scenario: Scenario, events: Sequence[ev.Event], t: float) -> N
     return np.array(table.rows(t), EPISODE)
 
 
-class _Table(LaneState):
+class _Table(EpisodeState):
     """Writes the row of each episode when nothing can happen to it any more."""
 
     def __init__(self, scenario: Scenario) -> None:
@@ -56,16 +56,20 @@ class _Table(LaneState):
 
     def rows(self, t: float) -> list[_Row]:
         """The rows of all episodes, in order, as they stand at `t`."""
-        for episode in self.episodes.values():
-            unfinished = "running" if self.is_running(episode) else "paused"
-            self._close(episode, "queued" if episode.finished is not None else unfinished, t)
+        for outcome, numbers in (
+            ("running", self.running),
+            ("paused", self.paused),
+            ("queued", self.finished),
+        ):
+            for number in numbers:
+                self._close(self.episodes[number], outcome, t)
         return [self._rows[number] for number in sorted(self._rows)]
 
-    def _on_end(self, episode: EpisodeRecord, how: str, cause: str, t: float) -> None:
-        if how in (ABORTED, FAILED, DROPPED):
+    def _on_episode_end(self, episode: EpisodeRecord, how: str, cause: str, t: float) -> None:
+        if how in LOST:
             self._close(episode, how, t)
 
-    def _on_batch(self, update: ev.Update, batch: Sequence[EpisodeRecord]) -> None:
+    def _on_trained(self, update: ev.Update, batch: Sequence[EpisodeRecord]) -> None:
         for episode in batch:
             self._close(episode, "trained", update.t)
 

@@ -1,3 +1,3 @@
-"""The version of the package, as results and recordings carry it."""
+"""The version of the package, told in results and recordings."""
 
 __version__ = "0.1.0"

@@ -69,10 +69,10 @@ class Barrier:
                 t, "wait", f"all waited {span(t - self._since)} for {worker(number)} (episode {episode})"
             )
 
-    def retried(self, event: ev.Retry) -> None:
+    def retried(self, episode: int, cause: str) -> None:
         """An attempt at an episode failed, and the next begins."""
-        times, _ = self._retries.get(event.episode, (0, ""))
-        self._retries[event.episode] = times + 1, event.cause
+        times, _ = self._retries.get(episode, (0, ""))
+        self._retries[episode] = times + 1, cause
 
     def lost(self, t: float, episode: int, cause: str) -> None:
         """An episode was lost for good, or for the cause ``"group"`` since one of its group was."""

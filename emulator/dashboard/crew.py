@@ -30,30 +30,38 @@ class Crew:
         self.state = bytearray([IDLE]) * workers
         self.begun = array("d", [0.0]) * workers
         """When each began its last attempt."""
+        self.since = array("d", [0.0]) * workers
+        """Since when each has been in its state."""
+        self.spent = [0.0] * (STRAGGLER + 1)
+        """Seconds of all workers by state, until each entered its present one."""
         self.episode = [-1] * workers
         """The last episode of each."""
         self.count = [0] * (STRAGGLER + 1)
         self.count[IDLE] = workers
         self.flagged: set[int] = set()
         """Workers whose running episode was made a straggler."""
-        self.frozen = False
         self._scale = scale
         # A second's; so that the product with the longest age is a number, however short the median.
         self._shades = min((AGES - 1) / (scale.median or 1.0), 1e290)
-
-    def enter(self, number: int, state: int) -> None:
-        """Let a worker change its state."""
-        self.count[self.state[number]] -= 1
-        self.count[state] += 1
-        self.state[number] = state
 
     def join(self, number: int, t: float) -> None:
         """Make room for a worker; one that was there before keeps its place."""
         while number >= len(self.state):
             self.state.append(ABSENT)
             self.begun.append(t)
+            self.since.append(t)
             self.episode.append(-1)
             self.count[ABSENT] += 1
+
+    def seconds(self, t: float, *, frozen: bool) -> list[float]:
+        """Seconds of all workers up to `t` by state; none for those that are absent."""
+        states = np.frombuffer(self.state, np.uint8)
+        if frozen:
+            states = np.where((states == ABSENT) | (states == DOWN), states, WEIGHTS)
+        present = np.bincount(states, t - np.frombuffer(self.since), minlength=len(self.spent))
+        seconds: list[float] = (present + self.spent).tolist()
+        seconds[ABSENT] = 0.0
+        return seconds
 
     @property
     def up(self) -> int:
@@ -95,23 +103,24 @@ class Crew:
         median = self._scale.median or 1.0
         return np.minimum(self.ages(t), _OLDEST * median) / median
 
-    def states(self, t: float) -> NDArray[np.uint8]:
+    def states(self, t: float, *, frozen: bool) -> NDArray[np.uint8]:
         """What each is shown as: running ones by age, and stragglers.
 
         A straggler is older than the scale says, was made one, or is one of the few for whom all others wait.
+        Who stands still in a freeze waits for weights.
         """
         states = np.frombuffer(self.state, np.uint8).copy()
         running = states == RUN
         if self._few_are_waited_for():
             states[running] = STRAGGLER
         else:
-            ages = self.ages(t)
-            shades = np.minimum(ages[running] * self._shades, AGES - 1)
-            states[running] = RUN + shades.astype(np.uint8)
-            states[running & (ages >= self._scale.straggler)] = STRAGGLER
+            ages = self.ages(t)[running]
+            shown = RUN + np.minimum(ages * self._shades, AGES - 1).astype(np.uint8)
+            shown[ages >= self._scale.straggler] = STRAGGLER
+            states[running] = shown
         if self.flagged:
             states[[number for number in self.flagged if running[number]]] = STRAGGLER
-        if self.frozen:
+        if frozen:
             states[(states != ABSENT) & (states != DOWN)] = WEIGHTS
         return states
 

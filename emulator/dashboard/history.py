@@ -1,13 +1,13 @@
 """What views need beyond the figures, folded from a lane's events: who does what, and how it came there.
 
-The fold is cheap (a view watches thousands of events in a frame) and bounded: it keeps the present state of
+It is cheap (a view watches thousands of events in a frame) and bounded: it keeps the present state of
 every worker, running totals, and one column of the past for each `Scale.column` seconds, as many as the
 widest screen shows. Totals are plain floats, good for drawing; the figures have the exact ones.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from emulator.dashboard.crew import ABSENT, BLOCKED, DOWN, GATED, IDLE, RUN, STR
 from emulator.dashboard.log import Entry, Log, worker
 from emulator.dashboard.past import Column, Past, Totals
 from emulator.dashboard.scale import Scale
+from emulator.figures import records
+from emulator.figures.lane_state import LaneState
+from emulator.figures.records import FINISHED, PAUSED, RETRIED, STALLED, WAITING, WorkerRecord
 from emulator.figures.text import span
 from emulator.learner import TARGET_SHARE
 from emulator.scenario import Scenario
@@ -30,7 +33,21 @@ _MEMORY = 32_000_000  # bytes, about, for the states of workers in all columns
 _MARKS = 1000
 _HITS = 64
 _ENDLESS = 5  # times the longest wait before
-_PRESENT = (IDLE, RUN, GATED, WEIGHTS, BLOCKED, DOWN)
+_ROLES = {
+    records.GENERATING: RUN,
+    records.OVERHEAD: WEIGHTS,
+    records.WAITING: IDLE,
+    records.GATED: GATED,
+    records.BLOCKED: BLOCKED,
+    records.SANDBOX: BLOCKED,
+    records.QUEUE: BLOCKED,
+    records.FROZEN: WEIGHTS,
+    records.DOWN: DOWN,
+    records.ABSENT: ABSENT,
+}
+"""What a worker's state, and what its account, is shown as."""
+
+_BACK = frozenset({records.ABSENT, records.DOWN})
 
 
 class Hit(NamedTuple):
@@ -42,13 +59,13 @@ class Hit(NamedTuple):
     effect: str
 
 
-class History:
+class History(LaneState):
     """The state of one lane as views see it, and its past."""
 
     def __init__(self, scenario: Scenario, scale: Scale) -> None:
+        super().__init__(scenario)
         workers = scenario.rollout.workers
         self.scale = scale
-        self.t = 0.0
         self.crew = Crew(workers, scale)
         self.log = Log()
         self.past = Past(max(_LEAST_COLUMNS, min(COLUMNS, _MEMORY // workers)))
@@ -56,29 +73,18 @@ class History:
         """When something was injected."""
         self.hits: deque[Hit] = deque(maxlen=_HITS)
         self.barrier = Barrier(self.log, scale.column)
-        self.next_episode = 0
-        self.seconds = [0.0] * (STRAGGLER + 1)
-        """Worker seconds by state; those of a freeze under `WEIGHTS`."""
         self._slowed: set[int] = set()
-        self._versions: dict[int, int] = {}
-        self._holders: dict[int, int] = {}
-        self._version = 0
-        self._depth = 0
-        self._training = False
-        self._stalled = False
         self._waits_since = 0.0
-        self._finished: ev.Finish | None = None
+        self._finished: tuple[float, int, int] | None = None
         self._trainer_seconds = 0.0
         self._queue_seconds = 0.0
-        self._trained = 0
         self._staleness = 0
         self._batch_staleness = 0.0
-        self._reward: float | None = None
         self._next_column = scale.column
 
     def states(self) -> NDArray[np.uint8]:
         """What each worker is shown as now."""
-        return self.crew.states(self.t)
+        return self.crew.states(self.t, frozen=self.frozen)
 
     def ages(self) -> NDArray[np.float64]:
         """For how many medians of an episode each worker has been at its last attempt, at most a million."""
@@ -92,7 +98,7 @@ class History:
     def _endless_wait(self) -> Entry | None:
         """A wait of the trainer that is far longer than any before, and who runs the oldest episode."""
         waited = self.t - self._waits_since
-        if self._training or self._stalled or not 0.0 < _ENDLESS * self.barrier.longest < waited:
+        if self.trainer_account != WAITING or not 0.0 < _ENDLESS * self.barrier.longest < waited:
             return None
         text = f"training has waited {span(waited)}"
         running = np.flatnonzero(np.isin(self.states(), (RUN, STRAGGLER)))
@@ -101,34 +107,30 @@ class History:
             text += f"; {worker(first)} is still at episode {self.crew.episode[first]}"
         return Entry(self.t, "wait", text)
 
+    def seconds(self) -> list[float]:
+        """Worker seconds by state up to now; those of a freeze under `WEIGHTS`."""
+        return self.crew.seconds(self.t, frozen=self.frozen)
+
     def totals(self) -> Totals:
         """The running totals now."""
+        seconds = self.seconds()
         return Totals(
             self.t,
-            sum(self.seconds),
-            self.seconds[RUN],
+            sum(seconds),
+            seconds[RUN],
             self._trainer_seconds,
             self._queue_seconds,
-            self._trained,
+            self.counts["trained"],
             self._staleness,
-            self._reward,
+            None if self.lesson is None else self.lesson.reward,
         )
-
-    def add(self, events: Iterable[ev.Event]) -> None:
-        """Take in the next events of the lane, in their order."""
-        handlers = _HANDLERS
-        for event in events:
-            if event.t > self.t:
-                self._pass(event.t)
-            if (handler := handlers.get(type(event))) is not None:
-                handler(self, event)
 
     def advance(self, t: float) -> None:
         """Say that nothing else has happened before `t`."""
         if t > self.t:
-            self._pass(t)
+            self._on_pass(t)
 
-    def _pass(self, t: float) -> None:
+    def _on_pass(self, t: float) -> None:
         if self._next_column < t:
             self._close_columns(t)
         self._spend(t)
@@ -149,21 +151,14 @@ class History:
     def _spend(self, t: float) -> None:
         """Let time go by in which nothing changes."""
         passed = t - self.t
-        crew, seconds = self.crew, self.seconds
+        crew = self.crew
         count = crew.count
-        if crew.frozen:
-            seconds[WEIGHTS] += crew.up * passed
-            seconds[DOWN] += count[DOWN] * passed
-        else:
-            for state in _PRESENT:
-                if count[state]:
-                    seconds[state] += count[state] * passed
-        if self._depth:
-            self._queue_seconds += self._depth * passed
+        if self.depth:
+            self._queue_seconds += self.depth * passed
         last = None
-        if self._training:
-            self._trainer_seconds += 0.0 if self._stalled else passed
-        elif not self._stalled and count[RUN] + count[WEIGHTS] == 1:
+        if self.trainer_state != WAITING:
+            self._trainer_seconds += 0.0 if self.stalled else passed
+        elif not self.stalled and count[RUN] + count[WEIGHTS] == 1:
             last = crew.alone
         if last is None:
             self.barrier.over(self.t)
@@ -171,194 +166,84 @@ class History:
             self.barrier.wait(last, crew.episode[last], self.t, passed)
         self.t = t
 
-    def _start(self, e: ev.Start) -> None:
-        number, crew = e.worker, self.crew
-        crew.enter(number, RUN)
-        crew.begun[number] = e.t
-        crew.episode[number] = e.episode
-        self._versions[e.episode] = e.version
-        self.next_episode = e.episode + 1
-        if self._slowed and e.episode in self._slowed:
-            self.crew.flagged.add(number)
+    def _on_worker(self, worker: WorkerRecord, before: str, t: float) -> None:
+        crew, number = self.crew, worker.number
+        if before in _BACK:
+            self._come_back(worker, before, t)
+        count, states, since = crew.count, crew.state, crew.since
+        state = _ROLES[worker.state]
+        count[states[number]] -= 1
+        count[state] += 1
+        states[number] = state
+        if t > since[number]:
+            crew.spent[_ROLES[before]] += t - since[number]
+            since[number] = t
+        if crew.flagged and worker.episode is None:
+            crew.flagged.discard(number)
 
-    def _resume(self, e: ev.Resume) -> None:
-        self.crew.enter(e.worker, RUN)
-        self.crew.begun[e.worker] = e.t
-        self.crew.episode[e.worker] = e.episode
-        self._versions.setdefault(e.episode, e.version)
-        if e.episode in self._slowed:
-            self.crew.flagged.add(e.worker)
+    def _come_back(self, worker: WorkerRecord, before: str, t: float) -> None:
+        if before == records.ABSENT:
+            self.crew.join(worker.number, t)
+        elif worker.state in (records.WAITING, records.BLOCKED):
+            self.log.add_up(t, "back", 1, "worker", "back")
 
-    def _blocked(self, e: ev.Blocked) -> None:
-        self.crew.enter(e.worker, BLOCKED)
-        if e.cause == "queue":
-            self._depth -= 1
-            self._holders[self.crew.episode[e.worker]] = e.worker
+    def _on_take(self, worker: WorkerRecord, start: ev.Start, t: float) -> None:
+        crew, number = self.crew, worker.number
+        crew.begun[number] = t
+        crew.episode[number] = start.episode
+        if self._slowed and start.episode in self._slowed:
+            crew.flagged.add(number)
 
-    def _gated(self, e: ev.Gated) -> None:
-        self.crew.enter(e.worker, GATED)
+    def _on_attempt(self, worker: WorkerRecord, start: ev.Start, t: float) -> None:
+        self.crew.begun[worker.number] = t
 
-    def _overhead(self, e: ev.Overhead) -> None:
-        self._begin_if_blocked(e.worker, e.t)
-        self.crew.enter(e.worker, WEIGHTS)
+    def _on_end(self, worker: WorkerRecord | None, start: ev.Start, how: str, cause: str, t: float) -> None:
+        if how == FINISHED and worker is not None:
+            self._finished = t, worker.number, start.episode
+            age = t - self.crew.begun[worker.number]
+            if age >= self.scale.straggler:
+                self.log.straggler(t, worker.number, age, self.scale.median)
+        elif how == RETRIED:
+            self.barrier.retried(start.episode, cause)
+        else:
+            if how != PAUSED:
+                self.barrier.lost(t, start.episode, cause)
+            if cause != "crash":
+                self.log.lost(t, how, cause, 1)
 
-    def _generate(self, e: ev.Generate) -> None:
-        self._begin_if_blocked(e.worker, e.t)
-        self.crew.enter(e.worker, RUN)
-
-    def _begin_if_blocked(self, number: int, t: float) -> None:
-        """The wait for a sandbox is over: an episode's age is counted from here."""
-        if self.crew.state[number] == BLOCKED:
-            self.crew.begun[number] = t
-
-    def _retry(self, e: ev.Retry) -> None:
-        self.crew.enter(e.worker, RUN)
-        self.crew.begun[e.worker] = e.t
-        self.barrier.retried(e)
-
-    def _finish(self, e: ev.Finish) -> None:
-        number = e.worker
-        self._finished = e
-        self.crew.enter(number, IDLE)
-        self._depth += 1
-        if self.crew.flagged:
-            self.crew.flagged.discard(number)
-        age = e.t - self.crew.begun[number]
-        if age >= self.scale.straggler:
-            self.log.straggler(e.t, number, age, self.scale.median)
-
-    def _hand_over(self, e: ev.HandOver) -> None:
-        self._depth += 1
-        self._relieve(e.episode)
-
-    def _relieve(self, episode: int) -> bool:
-        number = self._holders.pop(episode, None)
-        if number is not None and self.crew.state[number] == BLOCKED:
-            self.crew.enter(number, IDLE)
-        return number is not None
-
-    def _free(self, number: int) -> None:
-        self.crew.enter(number, IDLE)
-        self.crew.flagged.discard(number)
-
-    def _pause(self, e: ev.Pause) -> None:
-        self._free(e.worker)
-        if e.cause == "defer":
-            self._versions.pop(e.episode, None)
-        self.log.lost(e.t, "pause", e.cause, 1)
-
-    def _abort(self, e: ev.Abort) -> None:
-        if e.worker is not None:
-            self._free(e.worker)
-        self._versions.pop(e.episode, None)
-        self.barrier.lost(e.t, e.episode, e.cause)
-        self.log.lost(e.t, "abort", e.cause, 1)
-
-    def _fail(self, e: ev.Fail) -> None:
-        self._free(e.worker)
-        self._versions.pop(e.episode, None)
-        self.barrier.lost(e.t, e.episode, e.cause)
-        if e.cause != "crash":
-            self.log.lost(e.t, "fail", e.cause, 1)
-
-    def _drop(self, e: ev.Drop) -> None:
-        for episode in e.episodes:
-            self._versions.pop(episode, None)
-            self.barrier.lost(e.t, episode, e.cause)
-            if not self._relieve(episode):
-                self._depth -= 1
-        self.log.lost(e.t, "drop", e.cause, len(e.episodes))
-
-    def _update(self, e: ev.Update) -> None:
-        begun = self.crew.begun[self._finished.worker] if self._finished is not None else 0.0
-        self.barrier.trained(e, e.t - self._waits_since, self._finished, begun)
-        self._training = True
-        self._depth -= len(e.episodes)
-        self._trained += len(e.episodes)
-        pop = self._versions.pop
-        staleness = self._version * len(e.episodes) - sum([pop(episode) for episode in e.episodes])
+    def _on_batch(self, update: ev.Update, starts: Sequence[ev.Start]) -> None:
+        last = None if self._finished is None else ev.Finish(*self._finished)
+        begun = self.crew.begun[last.worker] if last is not None else 0.0
+        self.barrier.trained(update, update.t - self._waits_since, last, begun)
+        staleness = self.version * len(starts) - sum([start.version for start in starts])
         self._staleness += staleness
-        self._batch_staleness = staleness / len(e.episodes)
+        self._batch_staleness = staleness / len(starts)
 
-    def _updated(self, e: ev.Updated) -> None:
-        self._training = False
-        self._waits_since = e.t
+    def _on_trainer(self, before: str, t: float) -> None:
+        if before == STALLED:
+            self.log.add(t, "back", "trainer goes on")
+        if self.trainer_account == WAITING:
+            self._waits_since = t
 
-    def _learn(self, e: ev.Learn) -> None:
-        if (self._reward or 0.0) < TARGET_SHARE <= e.reward:
-            self.log.add(e.t, "learn", f"reward {e.reward:.2f} of 1 after {e.update + 1} updates")
-        self._reward = e.reward
+    def _on_learn(self, event: ev.Learn) -> None:
+        before = 0.0 if self.lesson is None else self.lesson.reward
+        if before < TARGET_SHARE <= event.reward:
+            text = f"reward {event.reward:.2f} of 1 after {event.update + 1} updates"
+            self.log.add(event.t, "learn", text)
 
-    def _push(self, e: ev.Push) -> None:
-        self._training = True
-        self.crew.frozen = e.freezes
+    def _on_publish(self, event: ev.Publish) -> None:
+        self.log.published(event.t, event.version, self._batch_staleness)
 
-    def _publish(self, e: ev.Publish) -> None:
-        self._training = self.crew.frozen = False
-        self._waits_since = e.t
-        self._version = e.version
-        self.log.published(e.t, e.version, self._batch_staleness)
-
-    def _stall(self, e: ev.Stall) -> None:
-        self._stalled = True
-
-    def _unstall(self, e: ev.Unstall) -> None:
-        self._stalled = False
-        self._waits_since = e.t
-        self.log.add(e.t, "back", "trainer goes on")
-
-    def _down(self, e: ev.Down) -> None:
-        self.crew.enter(e.worker, DOWN)
-
-    def _up_again(self, e: ev.Up) -> None:
-        number = e.worker
-        self.crew.join(number, e.t)
-        if self.crew.state[number] == DOWN:
-            self.log.add_up(e.t, "back", 1, "worker", "back")
-        holds = self._holders.get(self.crew.episode[number]) == number
-        self.crew.enter(number, BLOCKED if holds else IDLE)
-
-    def _leave(self, e: ev.Leave) -> None:
-        self.crew.enter(e.worker, ABSENT)
-
-    def _inject(self, e: ev.Inject) -> None:
-        self.marks.append(e.t)
-        self.log.injected(e.t, e.action)
-        if (straggler := e.action.get("straggler")) is not None:
-            self._slow_episode(e.t, straggler["episode"], straggler["factor"])
+    def _on_inject(self, event: ev.Inject) -> None:
+        self.marks.append(event.t)
+        self.log.injected(event.t, event.action)
+        if (straggler := event.action.get("straggler")) is not None:
+            self._slow_episode(event.t, straggler["episode"], straggler["factor"])
 
     def _slow_episode(self, t: float, episode: int, factor: float) -> None:
         at_it = self.crew.on(episode)
         self.crew.flagged.update(at_it)
-        effect = "now" if at_it else "later" if episode >= self.next_episode else "none"
+        effect = "now" if at_it else "later" if episode >= self.counts["started"] else "none"
         self.hits.append(Hit(t, episode, factor, effect))
         self._slowed = {hit.episode for hit in self.hits}
         self.barrier.watch(self._slowed)
-
-
-_HANDLERS: dict[type[ev.Event], Callable[[History, Any], None]] = {
-    ev.Start: History._start,
-    ev.Resume: History._resume,
-    ev.Blocked: History._blocked,
-    ev.Gated: History._gated,
-    ev.Overhead: History._overhead,
-    ev.Generate: History._generate,
-    ev.Retry: History._retry,
-    ev.Finish: History._finish,
-    ev.HandOver: History._hand_over,
-    ev.Pause: History._pause,
-    ev.Abort: History._abort,
-    ev.Fail: History._fail,
-    ev.Drop: History._drop,
-    ev.Update: History._update,
-    ev.Updated: History._updated,
-    ev.Learn: History._learn,
-    ev.Push: History._push,
-    ev.Publish: History._publish,
-    ev.Stall: History._stall,
-    ev.Unstall: History._unstall,
-    ev.Down: History._down,
-    ev.Up: History._up_again,
-    ev.Leave: History._leave,
-    ev.Inject: History._inject,
-}

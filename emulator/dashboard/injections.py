@@ -21,7 +21,7 @@ def straggler_episode(histories: Sequence[History]) -> int | None:
     """
     crews = [history.crew for history in histories]
     running = [{crew.episode[number] for number in crew.running()} for crew in crews]
-    ahead = max(range(len(histories)), key=lambda i: histories[i].next_episode)
+    ahead = max(range(len(histories)), key=lambda i: histories[i].counts["started"])
     if not running[ahead]:
         return None
     return max(running[ahead], key=lambda episode: (sum(episode in lane for lane in running), episode))
@@ -70,11 +70,11 @@ def leave(lanes: Sequence[LaneView], histories: Sequence[History]) -> str:
 
 
 def _choose(histories: Sequence[History], candidates: Callable[[Crew], list[int]]) -> int | None:
-    """One that every lane has; another one as time passes."""
+    """One that every lane has; another one as time goes by."""
     common = sorted(set.intersection(*(set(candidates(history.crew)) for history in histories)))
     if not common:
         return None
-    return common[(histories[0].next_episode * 7 + len(common) // 3) % len(common)]
+    return common[(histories[0].counts["started"] * 7 + len(common) // 3) % len(common)]
 
 
 def _inject(lanes: Sequence[LaneView], action: dict[str, object]) -> None:

@@ -92,18 +92,18 @@ def worker(number: int) -> str:
 
 
 _LOSSES = {
-    ("drop", "stale"): "dropped: too stale",
-    ("drop", "group"): "dropped: their group is lost",
-    ("abort", "round"): "aborted: the round is closed",
-    ("abort", "stale"): "aborted: too stale",
-    ("abort", "group"): "aborted: their group is lost",
-    ("abort", "surplus"): "aborted: their group is complete",
-    ("abort", "leave"): "aborted: the worker left",
-    ("fail", "failure"): "failed for good",
-    ("fail", "timeout"): "timed out for good",
-    ("fail", "crash"): "lost in a crash",
-    ("pause", "resume"): "paused until the next round",
-    ("pause", "defer"): "deferred, their progress lost",
+    ("dropped", "stale"): "dropped: too stale",
+    ("dropped", "group"): "dropped: their group is lost",
+    ("aborted", "round"): "aborted: the round is closed",
+    ("aborted", "stale"): "aborted: too stale",
+    ("aborted", "group"): "aborted: their group is lost",
+    ("aborted", "surplus"): "aborted: their group is complete",
+    ("aborted", "leave"): "aborted: the worker left",
+    ("failed", "failure"): "failed for good",
+    ("failed", "timeout"): "timed out for good",
+    ("failed", "crash"): "lost in a crash",
+    ("paused", "resume"): "paused until the next round",
+    ("paused", "defer"): "deferred, their progress lost",
 }
 
 _INJECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {

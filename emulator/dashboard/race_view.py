@@ -179,7 +179,7 @@ def ahead(leader: ShownLane, others: Sequence[ShownLane]) -> str:
 
 def _why(lane: ShownLane) -> str:
     """What the last lane's workers did instead."""
-    seconds = lane.history.seconds
+    seconds = lane.history.seconds()
     service = sum(seconds) or 1.0
     idle = 1 - seconds[Role.RUN] / service
     waited = lane.history.barrier.seconds
@@ -272,7 +272,7 @@ def _cost(lane: ShownLane, hit: Hit | None) -> str:
         return "was not hit"
     if hit.effect == "none":
         return "had finished it"
-    if hit.episode >= lane.history.next_episode:
+    if hit.episode >= lane.history.counts["started"]:
         return "is not there yet"
     still = " so far" if lane.history.crew.on(hit.episode) else ""
     return f"lost {text.span(_lost(lane, hit))}{still}"

@@ -187,7 +187,12 @@ class _Packer(pickle.Pickler):
     def __init__(self, file: io.BytesIO, lanes: Sequence[ShownLane]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self.shared: list[object] = []
-        self._settled = {id(group) for lane in lanes for group in lane.figures.settled_groups()}
+        self._settled = {
+            id(group)
+            for lane in lanes
+            for state in (lane.figures, lane.history)
+            for group in state.settled_groups()
+        }
 
     def persistent_id(self, value: Any) -> int | None:
         if type(value) not in _SHARED and id(value) not in self._settled:

@@ -81,7 +81,7 @@ def verdict(canvas: Canvas, x: int, y: int, lane: ShownLane) -> None:
 
 def waits(lane: ShownLane) -> tuple[str, Role]:
     """For what workers waited, as shares of their time."""
-    seconds = lane.history.seconds
+    seconds = lane.history.seconds()
     service = sum(seconds) or 1.0
     busy = seconds[Role.RUN] / service
     causes = ", ".join(

@@ -16,7 +16,8 @@ _LEGEND = ((BLOCKED, "x blocked"), (GATED, ": gated"), (WEIGHTS, "~ reset or wei
 
 def legend(history: History, first: str) -> str:
     """What the glyphs mean, of the states that there have been."""
-    return "  ".join([first, "! straggler", *(text for state, text in _LEGEND if history.seconds[state] > 0)])
+    seconds = history.seconds()
+    return "  ".join([first, "! straggler", *(text for state, text in _LEGEND if seconds[state] > 0)])
 
 
 class Tiling(NamedTuple):
@@ -73,7 +74,7 @@ def layout(workers: int, width: int, height: int) -> Tiling:
 
 
 def _round(columns: int, workers: int) -> int:
-    """The largest power of two, so that a worker is easy to find; all workers in a row if they fit."""
+    """The largest power of two, so that a worker's place is easily told; all workers in a row if they fit."""
     return workers if workers <= min(columns, 8) else 1 << (columns.bit_length() - 1) if columns else 0
 
 

@@ -50,15 +50,15 @@ def export(
         raise _complaint(to, f"no directory {to.parent}")
     try:
         replaceable(to, force=force)
-        exported = settings.until(read(recording))
+        told = settings.until(read(recording))
         with replacing_text(to) as file:
-            writer(exported, settings, file)
+            writer(told, settings, file)
     except FileExistsError:
         found = "a file that exists"
         raise RecordingError(f"{to}: found {found}; allowed: a new file, or {FORCE} to replace it") from None
     except OSError as error:
         raise _complaint(to, f"a file that cannot be written ({error.strerror})") from None
-    return exported
+    return told
 
 
 def _writer(to: Path) -> Writer:

@@ -1,6 +1,6 @@
 """What each worker and the trainer did and when, as stretches of time that everything is drawn from.
 
-A stretch has one account, one of those whose seconds the result reports. Stretches of one task (an attempt at
+A stretch has one account, one of those that the result tells seconds of. Stretches of one task (an attempt at
 an episode, an update, a push) follow each other without a gap.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from emulator import events as ev
-from emulator.figures.lane_state import LaneState
+from emulator.figures.episode_state import EpisodeState
 from emulator.figures.records import (
     ABSENT,
     BLOCKED,
@@ -49,7 +49,7 @@ class Batch(NamedTuple):
     staleness: list[int]
 
 
-class Tracks(LaneState):
+class Tracks(EpisodeState):
     """The stretches of a lane, in the order in which they end, with its batches, depths and injections."""
 
     def __init__(self, lane: RecordedLane) -> None:
@@ -77,20 +77,21 @@ class Tracks(LaneState):
         self.depths.append((t, self.depth))
 
     def _on_worker(self, worker: WorkerRecord, before: str, t: float) -> None:
+        super()._on_worker(worker, before, t)
         if worker.account == ABSENT:
             self._end(worker.number, t)
         else:
             blocked = worker.account == worker.cause
             task = -1 if worker.episode is None else worker.episode
             cause = worker.cause if blocked else ""
-            self._begin(worker.number, BLOCKED if blocked else worker.account, task, t, cause)
+            self._spend(worker.number, BLOCKED if blocked else worker.account, task, t, cause)
 
     def _on_trainer(self, before: str, t: float) -> None:
         busy = self.trainer_state in (UPDATING, PUSHING)
         task = 2 * self.update + (self.trainer_state == PUSHING) if busy else -1
-        self._begin(TRAINER, self.trainer_account, task, t)
+        self._spend(TRAINER, self.trainer_account, task, t)
 
-    def _on_batch(self, update: ev.Update, batch: Sequence[EpisodeRecord]) -> None:
+    def _on_trained(self, update: ev.Update, batch: Sequence[EpisodeRecord]) -> None:
         staleness = [self.version - episode.versions()[0] for episode in batch]
         self.batches.append(Batch(update.t, update.update, update.episodes, staleness))
 
@@ -100,7 +101,7 @@ class Tracks(LaneState):
     def _on_inject(self, event: ev.Inject) -> None:
         self.injections.append(event)
 
-    def _begin(self, who: int, account: str, task: int, t: float, cause: str = "") -> None:
+    def _spend(self, who: int, account: str, task: int, t: float, cause: str = "") -> None:
         begun = t
         if (before := self._open.get(who)) is not None:
             if (before.account, before.task, before.cause) == (account, task, cause):

@@ -46,7 +46,7 @@ class Accounts(ColumnFold):
     def episode_counts(self) -> dict[str, int]:
         """The accounts of episodes."""
         counts = self.counts
-        gone = counts["finished"] + counts["aborted"] + counts["failed"] + counts["paused"]
+        gone = counts["finished"] + counts["aborted"] + counts["failed"] + len(self.paused)
         return {
             "started": counts["started"],
             "finished": counts["finished"],
@@ -56,7 +56,7 @@ class Accounts(ColumnFold):
             "failed": counts["failed"],
             "queued": counts["finished"] - counts["trained"] - counts["dropped"],
             "in_flight": counts["started"] - gone,
-            "paused": counts["paused"],
+            "paused": len(self.paused),
             "attempts": counts["attempts"],
         }
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from emulator import events as ev
 from emulator.figures.fold import Fold
 from emulator.figures.lane_state import HANDLERS
-from emulator.figures.plain import Episodes
+from emulator.figures.plain import Made, PlainEpisodes
 from emulator.figures.records import GATED, GENERATING, WAITING
 from emulator.figures.sums import few_terms
 from emulator.journal import Block, Others
@@ -34,9 +34,10 @@ class ColumnFold(Fold):
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario)
-        episodes = Episodes()
-        self.episodes = episodes
-        self.plain = episodes.plain
+        self.plain = PlainEpisodes()
+        self.running = Made(self._make_record)
+        self.finished = Made(self._make_record)
+        self.episodes = Made(self._make_record)
         self._in_stretch = False
         self._batches: list[tuple[ev.Update, int]] = []
         """Batches that were taken in a stretch, each with the version published then."""
@@ -127,6 +128,7 @@ class ColumnFold(Fold):
         if not plain.all():
             others = zip(numbers[~plain].tolist(), t[~plain].tolist(), versions[~plain].tolist(), strict=True)
             for number, end, version in others:
+                self.finished[number] = self.running.pop(number)
                 episode = self.episodes[number]
                 episode.finished = end
                 episode.finished_version = version
@@ -173,6 +175,14 @@ class ColumnFold(Fold):
             record.episode = number if code == _GENERATING else None
 
     # -- episodes, plain or not ---------------------------------------------------------------------
+
+    def _make_record(self, number: int) -> None:
+        """An episode is plain no longer."""
+        record = self.plain.take_out(number)
+        if record is None:
+            raise KeyError(number)
+        self.episodes[number] = record
+        (self.running if record.finished is None else self.finished)[number] = record.start
 
     def oldest_version(self) -> int | None:
         """The oldest version that runs, is paused or queued; None if there is no episode."""

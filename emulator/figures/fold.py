@@ -10,12 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
 from emulator import events as ev
-from emulator.figures.lane_state import LaneState
+from emulator.figures.episode_state import EpisodeState
 from emulator.figures.learning import LearningSums
 from emulator.figures.records import (
     ABSENT,
-    FINISHED,
-    PAUSED,
     QUEUE,
     SANDBOX,
     TRAINER_STATES,
@@ -29,7 +27,7 @@ from emulator.figures.sums import ExactSum, ratio
 from emulator.scenario import Scenario
 
 
-class Fold(LaneState):
+class Fold(EpisodeState):
     """The accounts of one lane, as of the events that it was given."""
 
     def __init__(self, scenario: Scenario) -> None:
@@ -95,20 +93,27 @@ class Fold(LaneState):
             self._seconds[before].add(t)
             self._seconds[worker.account].add(-t)
 
-    def _on_start(self, episode: EpisodeRecord) -> None:
-        self._started_durations.add(episode.start.duration)
+        super()._on_worker(worker, before, t)
 
-    def _on_end(self, episode: EpisodeRecord, how: str, cause: str, t: float) -> None:
-        if how != FINISHED and not (how == PAUSED and cause == "resume"):
+    def _on_take(self, worker: WorkerRecord, start: ev.Start, t: float) -> None:
+        if start.episode not in self.episodes:
+            self._started_durations.add(start.duration)
+        super()._on_take(worker, start, t)
+
+    def _on_episode_end(self, episode: EpisodeRecord, how: str, cause: str, t: float) -> None:
+        if cause != "resume":
             for _, start, end in episode.attempt():
                 self._wasted.add(end)
                 self._wasted.add(-start)
 
     def _on_depth(self, change: int, t: float) -> None:
-        self._queue_seconds.extend(repeat(-t, change) if change > 0 else repeat(t, -change))
+        if change == 1:
+            self._queue_seconds.add(-t)
+        else:
+            self._queue_seconds.extend(repeat(t, -change))
 
-    def _on_sandbox(self, episode: EpisodeRecord, t: float) -> None:
-        self._sandbox_seconds.add(-t if episode.has_sandbox else t)
+    def _on_sandbox(self, t: float, *, holds: bool) -> None:
+        self._sandbox_seconds.add(-t if holds else t)
 
     def _on_group(self, group: GroupRecord, t: float) -> None:
         self._group_seconds.append(t - group.first_start)
@@ -125,25 +130,24 @@ class Fold(LaneState):
                 self._longest_wait = self.longest_wait(t)
             self._waits_since = t if account == WAITING else None
 
-    def _on_batch(self, update: ev.Update, batch: Sequence[EpisodeRecord]) -> None:
+    def _on_trained(self, update: ev.Update, batch: Sequence[EpisodeRecord]) -> None:
+        self._trained_waits.extend(repeat(update.t, len(batch)))
+        self._trained_waits.extend([-episode.finished for episode in batch if episode.finished is not None])
+        self._trained_durations.extend([episode.start.duration for episode in batch])
+        now, counts = self.version, self.staleness
         for episode in batch:
-            assert episode.finished is not None
-            self._trained_waits.add(update.t)
-            self._trained_waits.add(-episode.finished)
-            self._trained_durations.add(episode.start.duration)
-            self._count_staleness(episode)
-
-    def _count_staleness(self, episode: EpisodeRecord) -> None:
-        versions = episode.versions()
-        oldest, newest = versions[0], versions[-1]
-        self._in_flight_versions += episode.finished_version - oldest
-        self._in_queue_versions += self.version - episode.finished_version
-        self.staleness[self.version - oldest] += 1
-        self._span_total += newest - oldest
-        self._span_max = max(self._span_max, newest - oldest)
-        self._newest_total += self.version - newest
-        mean = float(oldest) if oldest == newest else episode.mean_version()
-        self._weighted.add(self.version - mean)
+            versions = episode.versions()
+            oldest, newest = versions[0], versions[-1]
+            self._in_flight_versions += episode.finished_version - oldest
+            self._in_queue_versions += now - episode.finished_version
+            counts[now - oldest] += 1
+            self._newest_total += now - newest
+            if oldest == newest:
+                self._weighted.add(float(now - oldest))
+            else:
+                self._span_total += newest - oldest
+                self._span_max = max(self._span_max, newest - oldest)
+                self._weighted.add(now - episode.mean_version())
 
     def _on_learn(self, event: ev.Learn) -> None:
         if self.learning is None:  # a learner that the scenario does not tell of

@@ -5,6 +5,7 @@ An event of another type needs a method of its name here, and a hook if it bring
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, Final
 
 from emulator import events as ev
@@ -29,15 +30,14 @@ from emulator.figures.records import (
     STALLED,
     UPDATING,
     WAITING,
-    EpisodeRecord,
     GroupRecord,
     WorkerRecord,
 )
 from emulator.scenario import Scenario
 
 COUNTS = (
-    *("started", "attempts", "finished", "trained", "dropped", "aborted", "failed", "paused"),
-    *("retried", "attempt_failure", "attempt_timeout", "groups_completed", "groups_lost"),
+    *("started", "finished", "trained", "dropped", "aborted", "failed"),
+    *("attempts", "retried", "attempt_failure", "attempt_timeout", "groups_completed", "groups_lost"),
 )
 
 GROUP_CAUSES = ("group", "stale", "round")
@@ -47,10 +47,40 @@ GROUP_CAUSES = ("group", "stale", "round")
 class LaneState(Hooks):
     """The state of one lane after the events that it was given.
 
-    `workers` are those in service, `episodes` those in flight, paused, held or in the queue, `holders` the
-    workers that hold a finished episode for want of room, by its number. `update` is the number of the last
-    update, `computed` says that it is computed and not yet published, `lesson` is what a learner told last.
+    `workers` are those in service. Episodes are `running` (with a worker), `paused`, or `finished` and not
+    yet trained; `holders` are the workers that hold one of these for want of room. `update` is the number of
+    the last update, `computed` says that it is computed and not yet published, and `lesson` is what a learner
+    told last.
     """
+
+    __slots__ = (  # since attributes of an object that has many are slower
+        "_batch",
+        "_group_size",
+        "computed",
+        "counts",
+        "depth",
+        "ever_in_service",
+        "finished",
+        "first_update_at",
+        "frozen",
+        "groups",
+        "holders",
+        "interventions",
+        "last_finished",
+        "learned_from",
+        "lesson",
+        "paused",
+        "publications",
+        "running",
+        "scenario",
+        "stalled",
+        "t",
+        "trainer_state",
+        "update",
+        "updates",
+        "version",
+        "workers",
+    )
 
     def __init__(self, scenario: Scenario) -> None:
         rollout = scenario.rollout
@@ -65,7 +95,10 @@ class LaneState(Hooks):
         """Emulated seconds at which the first update counted; None if none has."""
         self.workers = {number: WorkerRecord(number) for number in range(rollout.workers)}
         self.ever_in_service = rollout.workers
-        self.episodes: dict[int, EpisodeRecord] = {}
+        self.running: dict[int, ev.Start] = {}
+        self.paused: dict[int, tuple[ev.Start, bool]] = {}
+        """Paused episodes, each with whether an attempt at it goes on when it is resumed."""
+        self.finished: dict[int, ev.Start] = {}
         self.groups: dict[int, GroupRecord] = {}
         self.holders: dict[int, WorkerRecord] = {}
         self.interventions: list[dict[str, Any]] = []
@@ -79,7 +112,6 @@ class LaneState(Hooks):
         self._batch = 0
         self.computed: ev.Updated | None = None
         self.lesson: ev.Learn | None = None
-        self._has_environment = scenario.environment is not None
         self._group_size = rollout.group_size
 
     # -- what is asked ------------------------------------------------------------------------------
@@ -89,18 +121,10 @@ class LaneState(Hooks):
         """What the trainer's time goes to."""
         return STALLED if self.stalled else self.trainer_state
 
-    def is_running(self, episode: EpisodeRecord) -> bool:
-        """Whether a worker is at an episode."""
-        worker = self.workers.get(episode.worker)
-        return worker is not None and worker.episode == episode.number
-
-    def oldest_version(self) -> int | None:
-        """The oldest version that runs, is paused or queued; None if there is no episode."""
-        return min((episode.version for episode in self.episodes.values()), default=None)
-
     def settled_groups(self) -> Iterator[GroupRecord]:
         """Groups that are complete or lost and have no episode left: nothing changes them any more."""
-        present = {episode.start.group for episode in self.episodes.values()}
+        paused = (start for start, _ in self.paused.values())
+        present = {start.group for start in chain(self.running.values(), paused, self.finished.values())}
         for number, group in self.groups.items():
             if number not in present and (group.lost or len(group.finishes) == self._group_size):
                 yield group
@@ -117,15 +141,6 @@ class LaneState(Hooks):
                 self.t = t
             handlers[type(event)](self, event)
 
-    def _move(self, worker: WorkerRecord, state: str, episode: int | None, t: float, cause: str = "") -> None:
-        """Let a worker change what it does, and what is generated of its episode."""
-        generated = worker.account == GENERATING
-        if generated and worker.episode is not None:
-            self.episodes[worker.episode].close_segment(t)
-        self._change(worker, state, episode, t, cause)
-        if worker.account == GENERATING and episode is not None:
-            self.episodes[episode].opened = t
-
     def _change(
         self, worker: WorkerRecord, state: str, episode: int | None, t: float, cause: str = ""
     ) -> None:
@@ -139,74 +154,44 @@ class LaneState(Hooks):
 
     def _enter(self, number: int, state: str, t: float, cause: str = "") -> None:
         worker = self.workers[number]
-        self._move(worker, state, worker.episode, t, cause)
+        self._change(worker, state, worker.episode, t, cause)
 
     def _set_frozen(self, t: float, *, frozen: bool) -> None:
         self.frozen = frozen
         for worker in self.workers.values():
-            self._move(worker, worker.state, worker.episode, t, worker.cause)
-
-    def _hold_sandbox(self, episode: EpisodeRecord, t: float, *, holds: bool) -> None:
-        if episode.has_sandbox != holds:
-            episode.has_sandbox = holds
-            self._on_sandbox(episode, t)
+            self._change(worker, worker.state, worker.episode, t, worker.cause)
 
     def _change_depth(self, change: int, t: float) -> None:
         self.depth += change
         self._on_depth(change, t)
 
     def _start(self, e: ev.Start) -> None:
-        counts = self.counts
-        counts["started"] += 1
-        counts["attempts"] += 1
         t, number, group = e.t, e.episode, e.group
-        episode = self.episodes[number] = EpisodeRecord(e)
+        self.counts["started"] += 1
+        self.running[number] = e
         if self._group_size > 1:
             if group not in self.groups:
                 self.groups[group] = GroupRecord(t)
             self.groups[group].started += 1
         worker = self.workers[e.worker]
+        self._on_take(worker, e, t)
         self._change(worker, GENERATING, number, t)
-        if self.frozen:
-            episode.opened = None
-        if self._has_environment:
-            self._hold_sandbox(episode, t, holds=True)
-        self._on_start(episode)
-        self._on_attempt(worker, episode, t)
 
     def _resume(self, e: ev.Resume) -> None:
-        episode = self.episodes[e.episode]
-        if not episode.begun:
-            self.counts["attempts"] += 1
-            episode.begun = True
-            episode.start_version = e.version
-        self.counts["paused"] -= 1
-        episode.version = e.version
-        episode.worker = e.worker
+        start, goes_on = self.paused.pop(e.episode)
+        start = start if goes_on else start._replace(version=e.version)
+        self.running[e.episode] = start
         worker = self.workers[e.worker]
-        self._move(worker, GENERATING, e.episode, e.t)
-        self._hold_sandbox(episode, e.t, holds=self._has_environment)
-        self._on_attempt(worker, episode, e.t)
+        self._on_take(worker, start, e.t)
+        self._change(worker, GENERATING, e.episode, e.t)
 
     def _blocked(self, e: ev.Blocked) -> None:
         worker = self.workers[e.worker]
-        if e.cause == SANDBOX:
-            self._count_attempt(worker, e.t, holds=False)
-        else:
+        if e.cause == QUEUE:
             worker.held = self.last_finished
             self.holders[self.last_finished] = worker
             self._change_depth(-1, e.t)
-        self._move(worker, BLOCKED, worker.episode, e.t, e.cause)
-
-    def _count_attempt(self, worker: WorkerRecord, t: float, *, holds: bool) -> None:
-        """An attempt begins when there is a sandbox for it."""
-        assert worker.episode is not None
-        episode = self.episodes[worker.episode]
-        self._hold_sandbox(episode, t, holds=holds)
-        self.counts["attempts"] += 1 if holds else -1
-        episode.begun = holds
-        if holds:
-            self._on_attempt(worker, episode, t)
+        self._change(worker, BLOCKED, worker.episode, e.t, e.cause)
 
     def _overhead(self, e: ev.Overhead) -> None:
         self._work(self.workers[e.worker], OVERHEAD, e.t)
@@ -215,39 +200,34 @@ class LaneState(Hooks):
         self._work(self.workers[e.worker], GENERATING, e.t)
 
     def _work(self, worker: WorkerRecord, state: str, t: float) -> None:
-        if worker.cause == SANDBOX:
-            self._count_attempt(worker, t, holds=True)
-        self._move(worker, state, worker.episode, t)
+        if worker.cause == SANDBOX and worker.episode is not None:
+            self._on_attempt(worker, self.running[worker.episode], t)
+        self._change(worker, state, worker.episode, t)
 
     def _gated(self, e: ev.Gated) -> None:
         self._enter(e.worker, GATED, e.t)
 
     def _retry(self, e: ev.Retry) -> None:
-        self.counts["attempts"] += 1
         self.counts["retried"] += 1
         self.counts[f"attempt_{e.cause}"] += 1
-        worker, episode = self.workers[e.worker], self.episodes[e.episode]
-        episode.close_segment(e.t)
-        self._on_end(episode, RETRIED, e.cause, e.t)
-        episode.attempt_segments = len(episode.segments)
-        self._move(worker, GENERATING, e.episode, e.t)
-        self._on_attempt(worker, episode, e.t)
+        worker, start = self.workers[e.worker], self.running[e.episode]
+        self._on_end(worker, start, RETRIED, e.cause, e.t)
+        self._on_attempt(worker, start, e.t)
+        self._change(worker, GENERATING, e.episode, e.t)
 
     def _finish(self, e: ev.Finish) -> None:
         t, number = e.t, e.episode
         self.counts["finished"] += 1
         self.last_finished = number
-        episode = self.episodes[number]
-        episode.finished = t
-        episode.finished_version = self.version
-        self._change(self.workers[e.worker], WAITING, None, t)
-        if episode.has_sandbox:
-            self._hold_sandbox(episode, t, holds=False)
+        start = self.finished[number] = self.running[number]
+        del self.running[number]
+        worker = self.workers[e.worker]
+        self._change(worker, WAITING, None, t)
         self.depth += 1
         self._on_depth(1, t)
-        self._on_end(episode, FINISHED, "", t)
+        self._on_end(worker, start, FINISHED, "", t)
         if self._group_size > 1:
-            group = self.groups[episode.start.group]
+            group = self.groups[start.group]
             group.finishes.append(t)
             if len(group.finishes) == self._group_size:
                 self.counts["groups_completed"] += 1
@@ -261,38 +241,34 @@ class LaneState(Hooks):
         """A worker holds its finished episode no longer; one that is down or has left stays so."""
         worker.held = None
         if worker.state == BLOCKED:
-            self._move(worker, WAITING, None, t)
+            self._change(worker, WAITING, None, t)
 
     def _pause(self, e: ev.Pause) -> None:
-        self.counts["paused"] += 1
-        self._move(self.workers[e.worker], WAITING, None, e.t)
-        episode = self.episodes[e.episode]
-        self._on_end(episode, PAUSED, e.cause, e.t)
-        if e.cause == "defer":
-            episode.attempt_segments = len(episode.segments)
-            self._hold_sandbox(episode, e.t, holds=False)
-            episode.begun = False
+        worker = self.workers[e.worker]
+        start = self._take_out(self.running, e.episode)
+        self.paused[e.episode] = start, e.cause != "defer" and worker.cause != SANDBOX
+        self._change(worker, WAITING, None, e.t)
+        self._on_end(worker, start, PAUSED, e.cause, e.t)
 
     def _abort(self, e: ev.Abort) -> None:
         if e.worker is None:
-            self.counts["paused"] -= 1
+            start, _ = self.paused.pop(e.episode)
+            self._lose(None, start, ABORTED, e.cause, e.t)
         else:
-            self._move(self.workers[e.worker], WAITING, None, e.t)
-        self._lose(e.episode, ABORTED, e.cause, e.t)
+            self._lose(self.workers[e.worker], self._take_out(self.running, e.episode), ABORTED, e.cause, e.t)
 
     def _fail(self, e: ev.Fail) -> None:
-        self._move(self.workers[e.worker], WAITING, None, e.t)
         if e.cause != "crash":
             self.counts[f"attempt_{e.cause}"] += 1
-        self._lose(e.episode, FAILED, e.cause, e.t)
+        self._lose(self.workers[e.worker], self._take_out(self.running, e.episode), FAILED, e.cause, e.t)
 
-    def _lose(self, number: int, how: str, cause: str, t: float) -> None:
-        episode = self._take_out(number)
-        self._hold_sandbox(episode, t, holds=False)
+    def _lose(self, worker: WorkerRecord | None, start: ev.Start, how: str, cause: str, t: float) -> None:
+        if worker is not None:
+            self._change(worker, WAITING, None, t)
         self.counts[how] += 1
-        self._on_end(episode, how, cause, t)
+        self._on_end(worker, start, how, cause, t)
         if self._group_size > 1 and cause != "surplus":
-            self._lose_member(episode.start.group, whole=cause in GROUP_CAUSES)
+            self._lose_member(start.group, whole=cause in GROUP_CAUSES)
 
     def _lose_member(self, number: int, *, whole: bool) -> None:
         """A group lost a member; it is lost `whole` if that was the reason, or if too few are left."""
@@ -305,20 +281,21 @@ class LaneState(Hooks):
 
     def _drop(self, e: ev.Drop) -> None:
         for number in e.episodes:
-            episode = self._take_out(number)
+            start = self._take_out(self.finished, number)
             self.counts["dropped"] += 1
-            self._on_end(episode, DROPPED, e.cause, e.t)
+            self._on_end(None, start, DROPPED, e.cause, e.t)
             if e.cause == "group" and self._group_size > 1:
-                self._lose_member(episode.start.group, whole=True)
+                self._lose_member(start.group, whole=True)
             if (holder := self.holders.pop(number, None)) is None:
                 self._change_depth(-1, e.t)
             else:
                 self._relieve(holder, e.t)
 
-    def _take_out(self, number: int) -> EpisodeRecord:
-        episode = self.episodes[number]
-        del self.episodes[number]
-        return episode
+    @staticmethod
+    def _take_out(episodes: dict[int, ev.Start], number: int) -> ev.Start:
+        start = episodes[number]
+        del episodes[number]
+        return start
 
     # -- the trainer --------------------------------------------------------------------------------
 
@@ -339,9 +316,9 @@ class LaneState(Hooks):
         self._train(e)
 
     def _train(self, update: ev.Update) -> None:
-        batch = [self._take_out(number) for number in update.episodes]
-        self._change_depth(-len(batch), update.t)
-        self._on_batch(update, batch)
+        starts = [self._take_out(self.finished, number) for number in update.episodes]
+        self._change_depth(-len(starts), update.t)
+        self._on_batch(update, starts)
 
     def _updated(self, e: ev.Updated) -> None:
         self.computed = e
@@ -378,14 +355,8 @@ class LaneState(Hooks):
     def _refresh(self, e: ev.Refresh) -> None:
         for number in e.workers:
             worker = self.workers[number]
-            if worker.episode is None:
-                continue
-            episode = self.episodes[worker.episode]
-            was_open = episode.opened is not None
-            episode.close_segment(e.t)
-            episode.version = self.version
-            if was_open:
-                episode.opened = e.t
+            if worker.episode is not None:
+                self._on_refresh(worker, e.t)
 
     def _stall(self, e: ev.Stall) -> None:
         self._set_trainer(e.t, stalled=True)
@@ -404,9 +375,9 @@ class LaneState(Hooks):
             worker = self.workers[e.worker] = WorkerRecord(e.worker, ABSENT, account=ABSENT)
             self.ever_in_service = max(self.ever_in_service, e.worker + 1)
         if worker.held is None:
-            self._move(worker, WAITING, None, e.t)
+            self._change(worker, WAITING, None, e.t)
         else:
-            self._move(worker, BLOCKED, None, e.t, QUEUE)
+            self._change(worker, BLOCKED, None, e.t, QUEUE)
 
     def _leave(self, e: ev.Leave) -> None:
         worker = self.workers.pop(e.worker)

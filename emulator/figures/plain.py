@@ -1,6 +1,7 @@
 """Plain episodes: those that nothing happens to but their start and their finish, kept as columns."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ _COLUMNS = {
     "duration": np.float64,
 }
 _FIRST_SIZE = 8192
+_T = TypeVar("_T")
 
 
 class PlainEpisodes:
@@ -80,6 +82,8 @@ class PlainEpisodes:
             for name in ("worker", "version", "finished_version", "started", "finished", "duration")
         )
         record = EpisodeRecord(Start(started, worker, number, number, version, duration))
+        record.opened = started
+        record.begun = True
         if finished:
             record.finished = end
             record.finished_version = finished_version
@@ -107,16 +111,13 @@ class PlainEpisodes:
         self._first += begin
 
 
-class Episodes(dict[int, EpisodeRecord]):
-    """Records of episodes by number; asked for the record of a plain one, it makes that of the columns."""
+class Made(dict[int, _T]):
+    """Values by number; one that is asked for and not there is made."""
 
-    def __init__(self) -> None:
+    def __init__(self, make: Callable[[int], None]) -> None:
         super().__init__()
-        self.plain = PlainEpisodes()
+        self._make = make
 
-    def __missing__(self, number: int) -> EpisodeRecord:
-        record = self.plain.take_out(number)
-        if record is None:
-            raise KeyError(number)
-        self[number] = record
-        return record
+    def __missing__(self, number: int) -> _T:
+        self._make(number)
+        return super().__getitem__(number)

@@ -29,6 +29,7 @@ PAUSED: Final = "paused"
 ABORTED: Final = "aborted"
 FAILED: Final = "failed"
 DROPPED: Final = "dropped"
+LOST = (ABORTED, FAILED, DROPPED)
 
 
 Segment = tuple[int, float, float]
@@ -66,11 +67,11 @@ class EpisodeRecord:
         self.worker = start.worker
         self.version = self.start_version = start.version
         self.segments = _NO_SEGMENTS
-        self.opened = start.t
+        self.opened = None
         self.attempt_segments = 0
         self.finished = None
         self.finished_version = 0
-        self.begun = True
+        self.begun = False
         self.has_sandbox = False
 
     @property
@@ -96,6 +97,8 @@ class EpisodeRecord:
 
     def versions(self, until: float | None = None) -> list[int]:
         """The versions that generated any of it (until then), oldest first; at least one."""
+        if not self.segments and self.opened is not None and self.finished is not None:  # as nearly all are
+            return [self.version if self.finished > self.opened else self.start_version]
         found = [version for version, start, end in self.attempt(until) if end > start]
         return found or [self.start_version]
 

@@ -51,7 +51,7 @@ def test_totals_are_those_of_the_figures(scenario: Scenario) -> None:
         ((Role.WEIGHTS,), ("overhead", "frozen")),
         ((Role.DOWN,), ("down",)),
     ):
-        counted = sum(history.seconds[state] for state in states)
+        counted = sum(history.seconds()[state] for state in states)
         assert counted == pytest.approx(sum(seconds[name] for name in names), abs=1e-6), names
     trainer, totals = figures.trainer_seconds(t), history.totals()
     assert totals.trainer == pytest.approx(trainer["updating"] + trainer["pushing"], abs=1e-6)

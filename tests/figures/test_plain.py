@@ -20,7 +20,10 @@ def started(plain: PlainEpisodes, first: int, count: int, version: int = 0) -> N
 
 def record(worker: int, number: int, version: int, t: float, duration: float) -> EpisodeRecord:
     """What the start of an episode makes."""
-    return EpisodeRecord(Start(t, worker, number, number, version, duration))
+    made = EpisodeRecord(Start(t, worker, number, number, version, duration))
+    made.opened = t
+    made.begun = True
+    return made
 
 
 def test_an_episode_that_runs_is_taken_out_as_the_record_that_its_start_would_have_made() -> None:
