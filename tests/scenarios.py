@@ -27,7 +27,8 @@ def distributions(low: float = 0.0, high: float = 60.0) -> st.SearchStrategy[Any
         times(max(low, 1.0), high),
         st.sampled_from([0, 0.3, 1.0, 1.5]),
     )
-    return constants | uniforms | lognormals
+    capped = st.tuples(lognormals, times(max(low, 1.0), high)).map(lambda pair: {**pair[0], "cap": pair[1]})
+    return constants | uniforms | lognormals | capped
 
 
 @st.composite

@@ -53,16 +53,17 @@ def speed(rollout: Rollout) -> Iterator[Violation]:
 
 def _slowest(speed: Distribution) -> float:
     """The least speed that is drawn sooner or later, as far as that can be seen; 1 of continuous ones."""
+    slowest = 1.0
     match speed:
         case Constant():
-            return speed.value
+            slowest = speed.value
         case Uniform():
-            return speed.high
+            slowest = speed.high
         case Trace() if speed.series is not None:
-            return float(speed.values.min())
+            slowest = float(speed.values.min())
         case Mixture():
-            return min(_slowest(part.distribution) for part in speed.components)
-    return 1.0
+            slowest = min(_slowest(part.distribution) for part in speed.components)
+    return slowest if speed.cap is None else min(slowest, speed.cap)
 
 
 def learning(learner: Learner | None, trainer: Trainer) -> Iterator[Violation]:
@@ -85,8 +86,8 @@ def attempts(environment: Environment | None) -> Iterator[Violation]:
     if environment is None or environment.timeout_seconds is None:
         return
     reset, timeout = environment.reset_seconds, environment.timeout_seconds
-    if isinstance(reset, Constant) and reset.value >= timeout:
-        allowed = f"more than reset_seconds ({plain(reset.value)}): no attempt would ever begin"
+    if isinstance(reset, Constant) and reset.mean() >= timeout:
+        allowed = f"more than reset_seconds ({plain(reset.mean())}): no attempt would ever begin"
         others = (("environment", "reset_seconds"),)
         yield Violation(("environment", "timeout_seconds"), plain(timeout), allowed, others)
 

@@ -99,6 +99,8 @@ def resolved(durations: Durations, grid: TimeGrid) -> bool:
 
 def _continuous(distribution: Distribution) -> bool:
     """Whether hardly any two episodes last equally long, so that they do not finish together."""
+    if distribution.share_at_cap() > _MOST_ALIKE:
+        return False
     match distribution:
         case Mixture():
             return all(_continuous(part.distribution) for part in distribution.components)

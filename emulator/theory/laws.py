@@ -30,13 +30,13 @@ def expected_maximum(distribution: Distribution, draws: int) -> float:
     if not math.isfinite(mean) or not distribution.variance():
         return mean
     match distribution:
-        case Uniform():
+        case Uniform(cap=None):
             return distribution.low + (distribution.high - distribution.low) * draws / (draws + 1)
         case Trace():
-            values, counts = np.unique(distribution.values, return_counts=True)
+            values, counts = np.unique(distribution.capped_values(), return_counts=True)
             below = np.concatenate([[0.0], np.cumsum(counts) / counts.sum()]) ** draws
             return float(np.dot(values, np.diff(below)))
-        case Pareto():
+        case Pareto(cap=None):
             lost = 1 - 1 / distribution.alpha
             logs = math.lgamma(draws + 1) + math.lgamma(lost) - math.lgamma(draws + lost)
             return distribution.minimum * math.exp(logs)

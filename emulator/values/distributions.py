@@ -12,6 +12,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from emulator.values.families import (
     BaseDistribution,
+    Cap,
     Constant,
     Exponential,
     Gamma,
@@ -54,8 +55,9 @@ class Mixture(BaseDistribution):
     kind: Literal["mixture"]
     components: Annotated[tuple[Component, ...], Field(min_length=1, max_length=100)]
     """The parts, each with a ``weight`` and a ``distribution``."""
+    cap: Cap = None
 
-    def sampler(self, seed: SeedSequence) -> Sampler:
+    def _sampler(self, seed: SeedSequence) -> Sampler:
         """Start the sequence of the seed: one stream chooses, and each component has one of its own."""
         # Children are named rather than spawned, since spawning would change the seed it was given.
         chooser, *seeds = (
@@ -78,7 +80,7 @@ class Mixture(BaseDistribution):
 
         return sample
 
-    def mean(self) -> float:
+    def _mean(self) -> float:
         """Return the weighted mean of the components' means."""
         return float(
             sum(
@@ -87,18 +89,24 @@ class Mixture(BaseDistribution):
             )
         )
 
-    def variance(self) -> float:
+    def _variance(self) -> float:
         """Return the mean of the components' squares less the square of the mean."""
         squares = (part.distribution.variance() + part.distribution.mean() ** 2 for part in self.components)
         square = sum(share * value for share, value in zip(self._shares(), squares, strict=True))
-        return float(max(0.0, square - self.mean() ** 2)) if math.isfinite(square) else math.inf
+        return float(max(0.0, square - self._mean() ** 2)) if math.isfinite(square) else math.inf
 
-    def survival(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _survival(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weighted mean of the components'."""
         total = np.zeros_like(x)
         for share, part in zip(self._shares(), self.components, strict=True):
             total += share * part.distribution.survival(x)
         return total
+
+    def moment(self, power: int, cap: float) -> float:
+        """Return the weighted mean of the components'."""
+        end = min(cap, self.cap or cap)
+        parts = zip(self._shares(), self.components, strict=True)
+        return math.fsum(share * part.distribution.moment(power, end) for share, part in parts)
 
     def _shares(self) -> list[float]:
         total = math.fsum(part.weight for part in self.components)

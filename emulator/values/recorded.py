@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from emulator.errors import UnknownDurationsError
-from emulator.values.families import BaseDistribution, Sampler
+from emulator.values.families import BaseDistribution, Cap, Sampler
 from emulator.values.scalars import ColumnKey, Number, Text, misfit
 from emulator.values.traces import Series, Source, TraceError, read_trace
 
@@ -30,6 +30,7 @@ class Trace(BaseDistribution):
     """
     scale: Annotated[float, Number(0, 1e9, above=True)] = 1.0
     """What each value is multiplied by: 0.001 for a file in milliseconds."""
+    cap: Cap = None
 
     _series: Series | None = PrivateAttr(default=None)
 
@@ -58,7 +59,11 @@ class Trace(BaseDistribution):
         """All values in file order, scaled, in seconds; UnknownDurationsError where they are not known."""
         return self._known().values * self.scale
 
-    def sampler(self, seed: SeedSequence) -> Sampler:
+    def capped_values(self) -> NDArray[np.float64]:
+        """The same, none above the cap."""
+        return self.values if self.cap is None else np.minimum(self.values, self.cap)
+
+    def _sampler(self, seed: SeedSequence) -> Sampler:
         """Start the sequence; in sequential order the seed has no influence; it cycles."""
         values = self.values
         rng = default_rng(seed)
@@ -66,20 +71,20 @@ class Trace(BaseDistribution):
             return lambda n: values[rng.integers(0, len(values), n)]
         return _cycle(values, rng if self.order == "shuffle" else None)
 
-    def mean(self) -> float:
+    def _mean(self) -> float:
         """Return the mean of the file's values."""
         return float(self.values.mean())
 
-    def variance(self) -> float:
+    def _variance(self) -> float:
         """Return the variance of the file's values."""
         return float(self.values.var())
 
-    def survival(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _survival(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the share of the file's values above each of `x`, whatever the order."""
         values = _sorted(self._known(), self.scale)
         return 1.0 - np.searchsorted(values, x, side="right") / len(values)
 
-    def median(self) -> float:
+    def _median(self) -> float:
         """Return the median of the file's values."""
         return float(np.median(self.values))
 
@@ -87,6 +92,10 @@ class Trace(BaseDistribution):
         if self._series is None:
             raise UnknownDurationsError(self.path)
         return self._series
+
+    def moment(self, power: int, cap: float) -> float:
+        """Return that of the file's values."""
+        return float(np.mean(np.minimum(self.values, min(cap, self.cap or cap)) ** power))
 
 
 @lru_cache(maxsize=8)

@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import reduce
 from numbers import Integral, Real
 from operator import add
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import (
     BaseModel,
@@ -52,12 +52,16 @@ class Part(BaseModel):
 class Aliased(Part):
     """A part that is always written under the keys it is read by, where fields have other names."""
 
+    unset_left_out: ClassVar[frozenset[str]] = frozenset()
+    """Keys that are not written while they are unset, which else would stand at every number."""
+
     @model_serializer(mode="wrap")
     def _under_aliases(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields = type(self).model_fields
         return {
             (fields[name].alias or name) if name in fields else name: value
             for name, value in handler(self).items()
+            if value is not None or name not in self.unset_left_out
         }
 
 

@@ -98,7 +98,7 @@ lanes:
         "to be redundant in",
         f"x.yaml:7:46: rollout.episode_seconds.median: found .nan; {seconds}",
         "x.yaml:7:59: rollout.episode_seconds.sigma: found -1; allowed: a number from 0 to 10",
-        "x.yaml:7:63: rollout.episode_seconds.alpha: found an unknown key; allowed: kind, median, sigma "
+        "x.yaml:7:63: rollout.episode_seconds.alpha: found an unknown key; allowed: kind, median, sigma, cap "
         "(alpha belongs to pareto)",
         "x.yaml:9:15: trainer.batch_size: found 1000000000000; allowed: a whole number from 1 to 10000000",
         "x.yaml:10:26: trainer.update_seconds.kind: found lognormall; allowed: constant, lognormal, uniform, "

@@ -41,6 +41,10 @@ def trace_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def make(form: Any) -> Any:
+    return ADAPTER.validate_python(form)
+
+
 def trace(path: Path, order: str = "sequential", scale: float = 1) -> Any:
     return ADAPTER.validate_python({"kind": "trace", "path": str(path), "order": order, "scale": scale})
 
@@ -231,3 +235,72 @@ def test_what_is_no_duration_is_refused_in_plain_words(value: object):
     assert detail["msg"] == (
         f"found {found}; allowed: seconds from 0 to 1000000000, or a text like 90s, 20m or 1h30m"
     )
+
+
+CAPPED: dict[str, dict[str, Any]] = {
+    "constant above": {"kind": "constant", "value": 20, "cap": 15},
+    "constant below": {"kind": "constant", "value": 20, "cap": 25},
+    "lognormal": {"kind": "lognormal", "median": 20, "sigma": 1.0, "cap": 60},
+    "wide lognormal": {"kind": "lognormal", "median": 5, "sigma": 3, "cap": 2000},
+    "uniform": {"kind": "uniform", "low": 10, "high": 30, "cap": 25},
+    "exponential": {"kind": "exponential", "mean": 20, "cap": 30},
+    "gamma": {"kind": "gamma", "mean": 20, "shape": 0.5, "cap": 30},
+    "pareto": {"kind": "pareto", "minimum": 5, "alpha": 0.9, "cap": 100},
+    "mixture": {
+        "kind": "mixture",
+        "components": [
+            {"weight": 3, "distribution": {"kind": "lognormal", "median": 20, "sigma": 1, "cap": 30}},
+            {"weight": 1, "distribution": {"kind": "exponential", "mean": 100}},
+        ],
+        "cap": 120,
+    },
+}
+
+
+@pytest.mark.parametrize("name", CAPPED)
+def test_what_is_above_the_cap_is_the_cap(name: str) -> None:
+    form = CAPPED[name]
+    cap = float(form["cap"])
+    capped, free = make(form), make({key: value for key, value in form.items() if key != "cap"})
+    values = capped.sampler(SeedSequence(3))(200_000)
+    assert np.array_equal(values, np.minimum(free.sampler(SeedSequence(3))(200_000), cap))
+    deviation = max(values.std() / 200_000**0.5, 1e-9)
+    assert abs(capped.mean() - values.mean()) < 5 * deviation
+    assert capped.variance() == pytest.approx(values.var(), rel=0.05, abs=1e-9)
+    assert capped.median() == pytest.approx(np.median(values), rel=0.02)
+    assert capped.share_at_cap() == pytest.approx((values == cap).mean(), abs=0.005)
+    grid = np.linspace(0, cap, 11)
+    measured = (values[:, None] > grid).mean(axis=0)
+    assert np.abs(capped.survival(grid) - measured).max() < 0.005
+    assert capped.survival(np.array([cap])) == 0.0
+
+
+def test_moments_below_a_cap_are_those_of_the_closed_forms() -> None:
+    exponential = make({"kind": "exponential", "mean": 20, "cap": 30})
+    assert exponential.mean() == pytest.approx(20 * (1 - math.exp(-1.5)), rel=1e-12)
+    pareto = make({"kind": "pareto", "minimum": 5, "alpha": 1.0, "cap": 100})
+    assert pareto.mean() == pytest.approx(5 * (1 + math.log(20)), rel=1e-12)
+    uniform = make({"kind": "uniform", "low": 10, "high": 30, "cap": 20})
+    assert uniform.mean() == pytest.approx(17.5, rel=1e-12)
+    # Half of it is even from 10 to 20, the other half is 20.
+    assert uniform.variance() == pytest.approx((700 / 3 + 400) / 2 - 17.5**2, rel=1e-12)
+
+
+def test_a_cap_that_holds_back_everything_leaves_a_constant() -> None:
+    constant = make({"kind": "uniform", "low": 10, "high": 30, "cap": 5})
+    assert (constant.mean(), constant.variance(), constant.median()) == (pytest.approx(5), 0.0, 5)
+
+
+def test_a_cap_may_be_a_duration_and_is_written_only_where_there_is_one() -> None:
+    capped = make({"kind": "exponential", "mean": 20, "cap": "2m"})
+    assert capped.model_dump(mode="json") == {"kind": "exponential", "mean": 20.0, "cap": 120.0}
+    assert make({"kind": "exponential", "mean": 20}).model_dump() == {"kind": "exponential", "mean": 20.0}
+
+
+def test_a_cap_of_a_trace_holds_its_values(trace_file: Path) -> None:
+    free = make({"kind": "trace", "path": str(trace_file)})
+    cap = float(np.median(free.values))
+    capped = make({"kind": "trace", "path": str(trace_file), "cap": cap})
+    kept = np.minimum(free.values, cap)
+    assert np.array_equal(capped.sampler(SeedSequence(0))(len(kept)), kept)
+    assert (capped.mean(), capped.variance()) == (pytest.approx(kept.mean()), pytest.approx(kept.var()))
