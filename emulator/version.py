@@ -1,3 +1,3 @@
-"""The version of the package, told in results and recordings."""
+"""The version of the package, as results and recordings carry it; what changed is in CHANGELOG.md."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
