@@ -139,9 +139,9 @@ class DeadlockError(RunError):
 class LearnerError(RunError):
     """A learner raised something, or returned no usable figures: `t` is when, in emulated seconds."""
 
-    def __init__(self, t: float, told: str) -> None:
+    def __init__(self, t: float, reason: str) -> None:
         self.t = t
-        super().__init__(f"the learner failed at {t:g} s: {told}")
+        super().__init__(f"the learner failed at {t:g} s: {reason}")
 
 
 class OutOfRangeError(RunError):

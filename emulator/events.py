@@ -295,7 +295,7 @@ def encode(event: Event) -> str:
 
 
 def decode(line: dict[str, Any]) -> Event:
-    """The event that the JSON object of a trace line tells.
+    """The event that the JSON object of a trace line holds.
 
     Raises KeyError for an unknown name of an event, and TypeError for fields that are not its own.
     """

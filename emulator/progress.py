@@ -1,6 +1,6 @@
 """How a run goes, in lines for a log: what there is to see where there is no terminal.
 
-They are paced by the wall clock and set no timer in emulated time. They tell the figures at every fifth
+They are paced by the wall clock and set no timer in emulated time. They show the figures at every fifth
 emulated minute exactly, at every speed: they come from a fold of their own over the events, which stops
 at each of these moments.
 """

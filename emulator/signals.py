@@ -5,7 +5,7 @@ A command line that has nothing to save yet lets a signal end its process at onc
 main thread (`raising`), or, while a loop runs, called back there (`hearing`), so that everything is put in
 order. Who has heard it makes the process deaf (`be_deaf`): another Ctrl-C would only break into how it ends.
 
-A signal that somebody told us to ignore, as ``nohup`` does, stays ignored everywhere.
+A signal that we inherited as ignored, as under ``nohup``, stays ignored everywhere.
 """
 
 import signal
@@ -177,7 +177,7 @@ def stop_here() -> None:
 def _handling(
     wanted: tuple[signal.Signals, ...], handler: Callable[[int, FrameType | None], None] | signal.Handlers
 ) -> Iterator[list[signal.Signals]]:
-    """Have a handler for those signals that nobody told us to ignore, and put back what there was."""
+    """Have a handler for those signals that were not inherited as ignored, and put back what there was."""
     if not _in_main_thread():  # it alone may have any
         yield []
         return

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
@@ -95,11 +96,11 @@ def test_the_most_updates_an_hour_within_the_limits_come_first() -> None:
     gate, rounds = advice.best
     # 147 of 172 is 14.5 % less; the intervals of both differences, -25 ± 12.7 and 126 ± 12.7, are clear of 0.
     assert gate.sentence == (
-        "against asynchronous, no cap, 64 workers, beyond the limits: gives up 15 % of its updates; "
-        "gains staleness 1.90 instead of 8.70"
+        "against asynchronous, no cap, 64 workers, beyond the limits: costs 15 % of its updates; "
+        "gains staleness (8.70 to 1.90)"
     )
     assert rounds.gives_up == ("86 % of its updates",)
-    assert rounds.gains == ("staleness 0.00 instead of 1.90",)
+    assert rounds.gains == ("staleness (1.90 to 0.00)",)
     assert gate.yaml == "strategy:\n  kind: asynchronous\n  max_staleness: 2"
     assert gate.overrides == ("strategy={kind: asynchronous, max_staleness: 2}",)
     assert (len(advice.met), advice.binding, advice.nearest) == (2, (), None)
@@ -269,7 +270,7 @@ def test_the_nearest_is_one_that_would_do_without_the_limit_that_binds() -> None
     assert "nearest of those that miss one limit alone, by the worst miss as a share of its limit" in text
 
 
-def test_a_miss_is_told_to_the_places_that_show_it() -> None:
+def test_a_miss_is_reported_to_the_places_that_show_it() -> None:
     advice = _advice({"none": NO_CAP}, {("none", 64): [_row(170, 1, bias=0.98996)]}, min_length_bias=0.99)
     text = _drawn(advice, 80)
     assert "misses length bias at least 0.99: 0.98996, by 0.0 %" in text
@@ -292,12 +293,12 @@ def test_where_only_several_limits_together_rule_all_out_none_is_said_to_bind() 
     assert "No limit binds alone" in _drawn(advice, 80)
 
 
-def test_a_limit_inside_the_interval_is_told() -> None:
+def test_a_limit_inside_the_interval_is_flagged() -> None:
     # The mean 1.9 meets 2; its interval is ± 4.303 x 0.1 / √3.
     runs: Runs = {("gate", 64): [_row(100, 1.8), _row(100, 1.9), _row(100, 2.0)]}
     advice = _advice({"gate": GATE}, runs, max_staleness=2, min_length_bias=0.9)
     assert [limit.name for limit in advice.best[0].unclear] == ["max_staleness"]
-    assert "mean staleness 1.90 ±0.25 lies about the limit" in _drawn(advice, 80)
+    assert "mean staleness 1.90 ±0.25 straddles the limit" in _drawn(advice, 80)
 
 
 def test_what_fails_or_trains_nothing_is_not_advised() -> None:
@@ -490,7 +491,7 @@ def _cli(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 QUICK = ("--set", "duration=2m", "--seeds", "1", "--jobs", "1")
 
 
-def test_the_command_tells_the_answer_as_json(rough: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_answer_as_json(rough: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = _cli(capsys, rough, *QUICK, "--seed", "7", "--max-staleness", "1", "--json", "--quiet")
     assert (code, err) == (0, "")
     told = json.loads(out)
@@ -527,7 +528,7 @@ def test_limits_that_cannot_be_met_are_an_answer_with_code_1(
         (["--budget-workers", "0"], "--budget-workers: found 0"),
     ],
 )
-def test_bad_usage_is_told_with_code_2(
+def test_bad_usage_is_reported_with_code_2(
     rough: str, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
     code, out, err = _cli(capsys, rough, *words)
@@ -621,7 +622,5 @@ _READ = (
 def _is_better(text: str, option: Option, other: Option) -> bool:
     if "updates" in text:
         return (option.mean("updates_per_hour") or 0) > (other.mean("updates_per_hour") or 0)
-    own, _, theirs = text.removesuffix(" %").partition(" instead of ")
-    less = "staleness" in text
-    own_value, their_value = float(own.removesuffix(" %").split()[-1]), float(theirs)
-    return own_value < their_value if less else own_value > their_value
+    theirs, own = map(float, re.findall(r"[\d.]+(?=(?: %)?(?: to |\)))", text))
+    return own < theirs if "staleness" in text else own > theirs

@@ -104,7 +104,7 @@ def test_json_is_the_object_of_the_api_and_nothing_else(call: Any, small: str) -
     assert outcome.err == ""
 
 
-def test_very_many_episodes_are_told_on_stderr_before_they_run_unless_quiet(
+def test_very_many_episodes_are_announced_on_stderr_before_they_run_unless_quiet(
     call: Any, small: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("emulator.cli.promise.MANY", 1)
@@ -127,7 +127,7 @@ def test_figures_without_data_are_null_in_json(call: Any, small: str) -> None:
     assert json.loads(outcome.out, parse_constant=_refuse)["result"]["staleness"]["mean"] is None
 
 
-def test_race_tells_each_lane_by_name(call: Any, small: str) -> None:
+def test_race_reports_each_lane_by_name(call: Any, small: str) -> None:
     outcome = call("race", small, "--speed", "max", "--json")
     lanes = json.loads(outcome.out, parse_constant=_refuse)["lanes"]
     assert [(lane["name"], lane["result"]["updates"]) for lane in lanes] == [("sync", 17), ("async", 29)]
@@ -207,7 +207,7 @@ def test_every_mistake_of_a_scenario_is_a_line_on_stderr(call: Any, small: str) 
         ("\udcff", "found the byte 0xff; allowed: text in UTF-8"),
     ],
 )
-def test_a_file_that_is_no_scenario_is_told_in_a_sentence(
+def test_a_file_that_is_no_scenario_is_reported_in_a_sentence(
     call: Any, tmp_path: Path, command: str, content: str | None, sentence: str
 ) -> None:
     path = tmp_path / "file.yaml"
@@ -219,7 +219,7 @@ def test_a_file_that_is_no_scenario_is_told_in_a_sentence(
     assert len(outcome.err.splitlines()) == 1
 
 
-def test_a_folder_is_told_in_a_sentence(call: Any, tmp_path: Path) -> None:
+def test_a_folder_is_reported_in_a_sentence(call: Any, tmp_path: Path) -> None:
     assert call("run", str(tmp_path)).err == f"{tmp_path}: found a directory; allowed: a scenario file\n"
 
 
@@ -289,7 +289,7 @@ def test_scenarios_lists_each_on_a_line_of_at_most_80_columns(
     assert max(map(len, lines)) <= 80
 
 
-def test_version_and_help_are_told(call: Any) -> None:
+def test_version_and_help_are_printed(call: Any) -> None:
     assert call("--version").out == f"{__version__}\n"
     told = call("--help").out
     assert all(f"  {command} " in told for command in ("run", "race", "validate", "schema", "scenarios"))

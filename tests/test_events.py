@@ -67,7 +67,7 @@ def test_the_names_are_those_of_the_kinds_and_each_kind_begins_with_its_time() -
     assert all(next(iter(kind.__annotations__)) == "t" for kind in ev.NAMES)
 
 
-def test_what_is_learned_is_told_as_a_learner_tells_it() -> None:
+def test_what_is_learned_is_reported_as_a_learner_gives_it() -> None:
     assert ev.Learn._fields == ("t", "update", *LearningFigures._fields)
 
 

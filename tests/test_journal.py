@@ -90,7 +90,7 @@ def test_closing_a_journal_passes_on_what_there_is_and_nothing_later() -> None:
     assert [event for block in blocks for event in block.events()] == [ev.Stall(1.0)]
 
 
-def test_a_block_tells_its_times_and_lines_without_its_events_being_made() -> None:
+def test_a_block_has_its_times_and_lines_without_its_events_being_made() -> None:
     run = emulator.run(emulator.load_scenario("stragglers"), speed="max", keep_events=True)
     journal, blocks = written()
     for event in run.events:

@@ -49,7 +49,7 @@ def test_there_is_a_line_for_each_five_minutes_with_the_figures_of_that_moment()
 
 
 @pytest.mark.parametrize("duration", [300, 600])
-def test_a_line_tells_what_a_run_of_that_length_would_have_as_its_result(duration: float) -> None:
+def test_a_line_reports_what_a_run_of_that_length_would_have_as_its_result(duration: float) -> None:
     lines, _ = lines_of([scenario()])
     result = emulator.run(scenario(duration=duration), speed="max").result
     assert (
@@ -83,7 +83,7 @@ def test_the_lanes_of_a_race_share_a_line_each_by_name() -> None:
     ]
 
 
-def test_a_lane_that_ended_early_is_told_as_ended() -> None:
+def test_a_lane_that_ended_early_is_reported_as_ended() -> None:
     race = scenario(
         lanes=[
             {"name": "dies", "events": [{"at": 10, "remove_workers": {"count": 4}}]},

@@ -24,7 +24,7 @@ def test_the_picture_is_what_its_command_draws(tmp_path: Path, monkeypatch: pyte
     assert f"]({picture})" in README
 
 
-def test_every_bundled_scenario_is_told() -> None:
+def test_every_bundled_scenario_is_listed() -> None:
     for path in (ROOT / "scenarios").glob("*.yaml"):
         assert f"| `{path.stem}` |" in README
 

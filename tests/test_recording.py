@@ -277,7 +277,7 @@ def test_a_recording_that_cannot_begin_leaves_the_older_one(
     assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"]
 
 
-def test_a_recording_tells_the_same_interventions_as_the_run_and_holds_them_as_events_alone(
+def test_a_recording_reports_the_same_interventions_as_the_run_and_holds_them_as_events_alone(
     call: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.jsonl"
@@ -310,7 +310,7 @@ def test_a_recording_tells_the_same_interventions_as_the_run_and_holds_them_as_e
         ),
     ],
 )
-def test_what_cannot_be_recorded_to_is_told_before_the_run(
+def test_what_cannot_be_recorded_to_is_reported_before_the_run(
     call: Any, tmp_path: Path, scenario_file: Path, name: str, sentence: str
 ) -> None:
     (tmp_path / "folder.jsonl").mkdir()
@@ -325,7 +325,7 @@ def test_what_cannot_be_recorded_to_is_told_before_the_run(
     assert (tmp_path / "values.jsonl").read_text() == "1\n2\n"
 
 
-def test_a_full_disk_is_told_when_the_run_is_over(tmp_path: Path, scenario_file: Path) -> None:
+def test_a_full_disk_is_reported_when_the_run_is_over(tmp_path: Path, scenario_file: Path) -> None:
     path = tmp_path / "a.jsonl"
     limited = (
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000));"
@@ -415,7 +415,7 @@ def test_ctrl_c_in_a_script_leaves_a_whole_recording_too(tmp_path: Path, scenari
     assert lane.result == folded(lane)
 
 
-def test_a_deadlock_is_told_at_the_end(tmp_path: Path) -> None:
+def test_a_deadlock_is_reported_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     stuck = small(events=[{"at": 10, "remove_workers": {"count": 6}}])
     with pytest.raises(emulator.DeadlockError) as error:
@@ -542,7 +542,7 @@ BROKEN: dict[str, tuple[int, str, str]] = {
 
 @pytest.mark.parametrize("case", BROKEN)
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_line_that_is_no_event_is_told_with_its_number(tmp_path: Path, case: str, suffix: str) -> None:
+def test_a_line_that_is_no_event_is_reported_with_its_number(tmp_path: Path, case: str, suffix: str) -> None:
     place, line, sentence = BROKEN[case]
     lines = recorded_lines(tmp_path)
     number = place if place > 0 else len(lines) + place + 1
@@ -586,7 +586,7 @@ FOREIGN: dict[str, tuple[bytes | None, str]] = {
 
 
 @pytest.mark.parametrize("case", FOREIGN)
-def test_what_is_no_recording_is_told_in_a_sentence(call: Any, tmp_path: Path, case: str) -> None:
+def test_what_is_no_recording_is_reported_in_a_sentence(call: Any, tmp_path: Path, case: str) -> None:
     content, sentence = FOREIGN[case]
     path = tmp_path / "a.jsonl"
     if content is not None:

@@ -104,7 +104,7 @@ def test_a_run_as_json_has_every_key_and_no_other() -> None:
     assert told["result"]["emulated_seconds"] == 1000.0
 
 
-def test_a_run_of_a_race_tells_its_name_too() -> None:
+def test_a_run_of_a_race_reports_its_name_too() -> None:
     race = scenario(lanes=[{"name": "sync", "strategy": {"kind": "synchronous"}}, {"name": "async"}])
     runs = emulator.race(race, speed="max")
     assert [run.name for run in runs] == ["sync", "async"]
@@ -113,7 +113,7 @@ def test_a_run_of_a_race_tells_its_name_too() -> None:
         assert run.to_json()["name"] == run.name
 
 
-def test_a_run_that_went_well_tells_neither_an_error_nor_an_interruption() -> None:
+def test_a_run_that_went_well_reports_neither_an_error_nor_an_interruption() -> None:
     run = emulator.run(scenario(), speed="max")
     assert (run.name, run.error, run.interrupted) == (None, None, False)
     assert not {"name", "error", "interrupted"} & set(run.to_json())
@@ -165,7 +165,7 @@ def test_a_seed_that_is_given_to_a_race_is_that_of_every_lane() -> None:
 
 
 @pytest.mark.parametrize("speed", [25_000, "max"])
-def test_a_speed_that_is_given_is_told_by_the_clock_and_not_in_the_scenario(speed: Any) -> None:
+def test_a_speed_that_is_given_is_reported_by_the_clock_and_not_in_the_scenario(speed: Any) -> None:
     run = emulator.run(scenario(speed=60), speed=speed)
     assert run.to_json()["clock"]["asked_speed"] == speed
     assert run.to_json()["scenario"]["speed"] == 60
@@ -370,7 +370,7 @@ def test_a_stop_after_the_end_changes_nothing() -> None:
     assert run.result["emulated_seconds"] == 1000.0
 
 
-def test_what_a_watcher_injects_is_told_and_can_be_run_again() -> None:
+def test_what_a_watcher_injects_is_reported_and_can_be_run_again() -> None:
     entry = {"at": 0, "crash": {"workers": 2, "restart_seconds": 50}}
     at: list[float] = []
 
@@ -553,7 +553,7 @@ def test_lanes_can_be_run_without_being_named() -> None:
     assert [all_but_the_clock(run) for run in runs] == [all_but_the_clock(run) for run in alone]
 
 
-def test_a_lane_view_tells_its_name_and_where_it_stands() -> None:
+def test_a_lane_view_reports_its_name_and_where_it_stands() -> None:
     loop = EmulatedLoop()
     try:
         (lane,) = scenario(lanes=[{"name": "only"}]).lane_scenarios()

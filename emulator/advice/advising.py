@@ -34,7 +34,7 @@ class LimitReport:
 class Advice:
     """The best options of a scenario within limits, or why there are none.
 
-    `best` has up to three, the best first; without any, `reports` tells which limits bind, and `nearest` is
+    `best` has up to three, the best first; without any, `reports` says which limits bind, and `nearest` is
     what comes closest: of those that miss only a limit that binds, or else of all, the one whose worst miss
     is the smallest share of its bound. `options` are all that were tried, `own` the scenario's as it is if it
     was within the `budget` of workers.
@@ -147,7 +147,7 @@ def advise(
     `min_goodput`, shares. Each is kept or not by the mean over the `seeds` (how many from the scenario's
     own, or which). `jobs` and `progress` are those of `emulator.sweep`.
 
-    Raises ScenarioError for limits that are none, and where the scenario cannot run within the budget;
+    Raises ScenarioError for limits that are not valid, and where the scenario cannot run within the budget;
     otherwise as `emulator.sweep`. That no option meets the limits is an answer, with `best` empty.
     """
     limits = make_limits(

@@ -1,4 +1,4 @@
-"""Which options are best and what each gives up: pure decisions over figures."""
+"""Which options are best and what each costs: pure decisions over figures."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ PLACES = 3
 
 @dataclass(frozen=True)
 class Choice:
-    """An option that is advised, with what it gives up and gains against another, and the YAML that makes it.
+    """A recommended option, with what it costs and gains over another, and the YAML that makes it.
 
-    `ties` are the figures whose means differ by no more than the seeds or a glance can tell.
+    `ties` are the figures whose means differ by no more than the seeds resolve or a reader would notice.
     `against` is the best or, for the best itself, the fastest of all that were tried, whether it meets the
     limits or not (`against_meets`). `changes` are the sections of the scenario to replace, each whole:
     ``rollout``, with all that it says besides, and ``strategy``; `yaml` is the same as text, and `overrides`
     as texts ``PATH=VALUE``, all empty if the scenario is so already. `unclear` has the limits that lie inside
-    the interval of their figure: more seeds could tell otherwise.
+    the interval of their figure: more seeds could decide otherwise.
     """
 
     option: Option
@@ -46,11 +46,11 @@ class Choice:
 
     @property
     def sentence(self) -> str:
-        """What it gives up and gains, in a line; empty where there is nothing to compare with."""
+        """What it costs and gains, in a line; empty where there is nothing to compare with."""
         if self.against is None:
             return ""
-        told = (("gives up", self.gives_up), ("gains", self.gains), ("about the same:", self.ties))
-        words = "; ".join(f"{verb} {', '.join(parts)}" for verb, parts in told if parts)
+        parts_of = (("costs", self.gives_up), ("gains", self.gains), ("about the same:", self.ties))
+        words = "; ".join(f"{verb} {', '.join(parts)}" for verb, parts in parts_of if parts)
         which = "" if self.against_meets else ", beyond the limits"
         return f"against {self.against.name}{which}: {words or 'the same in every figure'}"
 
@@ -72,10 +72,10 @@ def straddles(option: Option, limit: Requirement) -> bool:
 
 
 def ranked(options: Sequence[Option]) -> list[Option]:
-    """Order options, the best first: by updates an hour, those that tie by staleness, then by workers.
+    """Order options, the best first: by updates per hour, those that tie by staleness, then by workers.
 
-    What ties with the fastest of those left is not told from it by `difference`, and no tenth slower. Of
-    these go first those within a tenth of a version of the least stale; of those the ones with the fewest
+    What ties with the fastest of those left does not differ from it by `difference`, and is no tenth slower.
+    Of these go first those within a tenth of a version of the least stale; of those the ones with the fewest
     workers; of those the least biased. Updates count trained episodes alone, so what is aborted or dropped
     earns nothing.
     """
@@ -127,7 +127,7 @@ def different(order: Sequence[Option], places: int = PLACES) -> list[Option]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What an option gives up against another, what it gains and what ties, a few words for each figure."""
+    """What an option costs over another, what it gains and what ties, a few words for each figure."""
 
     gives_up: tuple[str, ...]
     gains: tuple[str, ...]
@@ -206,7 +206,7 @@ def _flow(value: Any) -> str:
 def nearest(options: Sequence[Option], limits: Sequence[Requirement]) -> Option | None:
     """The option whose worst miss, as a share of the bound, is the least; None if none works.
 
-    Where some miss one limit alone, so that this one binds, only those come into question.
+    Where some miss one limit alone, so that this one binds, only those are considered.
     """
     working = [option for option in options if option.works]
     single = [option for option in working if len(missed(option, limits)) == 1]
@@ -251,7 +251,7 @@ def _better(option: Option, other: Option) -> bool:
 class _Criterion:
     """A figure that options are compared by: words, places, and what is better, more (1) or less (-1).
 
-    What is within the `resolution` is too little to speak of. A share is told in per cent.
+    What is within the `resolution` is too little to mention. A share is shown in per cent.
     """
 
     figure: str
@@ -263,13 +263,13 @@ class _Criterion:
     share: bool = False
 
     def text(self, mean: float) -> str:
-        """A mean as it is told."""
+        """A mean as it is shown."""
         return f"{mean:,.{self.places}%}".replace("%", " %") if self.share else f"{mean:,.{self.places}f}"
 
     def change(self, mean: float, other: float) -> str:
         """A mean against another; updates by their share of the other's."""
         if self.figure != UPDATES or not other:
-            return f"{self.words} {self.text(mean)} instead of {self.text(other)}"
+            return f"{self.words} ({self.text(other)} to {self.text(mean)})"
         share = 100 * abs(mean - other) / other
         places = 0 if share >= 1 else 1 if share >= 0.05 else 3
         return f"{share:,.{places}f} % {'more updates' if mean > other else 'of its updates'}"

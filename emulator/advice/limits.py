@@ -12,7 +12,7 @@ Sense = Literal["max", "min"]
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of a run that a limit may bound: its column, its words, and how many places it is told to.
+    """A figure of a run that a limit may bound: its column, its words, and its decimal places.
 
     `highest` is the highest bound that is taken; of staleness it is that of ``max_staleness``.
     """

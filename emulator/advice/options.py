@@ -90,7 +90,7 @@ class Option:
 
 
 def difference(a: Option, b: Option, figure: str, resolution: float) -> float:
-    """How much more `a` has of a figure than `b`, and 0 where that is not told from nothing.
+    """How much more `a` has of a figure than `b`, and 0 where that cannot be told from none.
 
     That is a mean difference, seed by seed, within `resolution` or whose 95 % interval includes 0 (paired by
     common random numbers, as in `emulator.sweeps.paired`). One seed, which has no interval, is

@@ -1,4 +1,4 @@
-"""Advice as it is printed: a table of the best, then each with what it gives up and the YAML to paste."""
+"""Advice as it is printed: a table of the best, then each with what it costs and the YAML to paste."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -71,7 +71,7 @@ def _heading(advice: Advice) -> Iterator[RenderableType]:
     yield Text(f"limits: {', '.join([*map(str, advice.limits), workers])}")
     met = len(advice.met)
     found = f"{met or 'none'} of {len(advice.options):,} candidates meet{'s' if met < 2 else ''} them"
-    kinds = f"; the best {len(advice.best)} that differ:" if len(advice.best) > 1 else ""
+    kinds = f"; top {len(advice.best)} distinct:" if len(advice.best) > 1 else ""
     yield Text(found + kinds, style="" if met else _ALERT)
 
 
@@ -127,7 +127,7 @@ def _card(place: str, found: Choice, advice: Advice, sign: str) -> Iterator[Rend
 def _miss(option: Option, limit: Requirement) -> str:
     mean = option.mean(limit.measure.figure)
     if mean is None:
-        return f"misses {limit}: no episode tells"
+        return f"misses {limit}: no episode to measure it by"
     share = f", by {100 * limit.share(mean):.1f} %" if limit.bound else ""
     return f"misses {limit}: {_beside(mean, limit)}{share}"
 
@@ -142,7 +142,7 @@ def _beside(mean: float, limit: Requirement) -> str:
 
 def _doubt(option: Option, limit: Requirement, sign: str) -> str:
     measured = _measured(option, limit.measure.figure, limit.measure.places, sign)
-    return f"{limit.measure.words} {measured} lies about the limit: more --seeds may tell otherwise"
+    return f"{limit.measure.words} {measured} straddles the limit: more --seeds may decide"
 
 
 def _refusal(advice: Advice) -> Iterator[RenderableType]:

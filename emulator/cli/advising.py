@@ -8,7 +8,7 @@ import emulator
 from emulator.advice.report import WIDTH, AdviceSummary
 from emulator.cli.endings import complain
 from emulator.cli.output import write_drawn, write_json
-from emulator.cli.promise import tell_promise
+from emulator.cli.promise import warn_of_many
 from emulator.cli.sweeping import progress, seeds_of
 from emulator.signals import exit_code
 from emulator.sweeps import SweepInterrupted
@@ -31,11 +31,11 @@ def run_advise(
     """Advise on a scenario and print the answer; leaves with code 1 if nothing meets the limits."""
     loaded = emulator.load_scenario(scenario, overrides=overrides, seed=seed)
     wanted = seeds_of(seeds or _SEEDS, seed)
-    tell_promise([loaded], quiet=quiet, runs="each run")
+    warn_of_many([loaded], quiet=quiet, runs="each run")
     try:
-        with progress(quiet=quiet) as tell:
+        with progress(quiet=quiet) as report:
             advice = emulator.advise(
-                loaded, **limits, budget_workers=budget, seeds=wanted, jobs=jobs, progress=tell
+                loaded, **limits, budget_workers=budget, seeds=wanted, jobs=jobs, progress=report
             )
     except SweepInterrupted as interrupted:
         complain(f"interrupted: {interrupted}; there is no advice from a part of them")

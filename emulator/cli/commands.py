@@ -137,7 +137,7 @@ def _running(*, race: bool) -> Callable[..., None]:
         with endings():
             import emulator
             from emulator.cli.output import write_json, write_rich
-            from emulator.cli.promise import tell_promise
+            from emulator.cli.promise import warn_of_many
             from emulator.cli.watching import Display, Watching
             from emulator.summary import RaceSummary, RunSummary
 
@@ -147,7 +147,7 @@ def _running(*, race: bool) -> Callable[..., None]:
             lanes = loaded.lane_scenarios() if race else [loaded]
             display = Display(not (headless or as_json), quiet, hold, ascii_only, theme.value)
             watching = Watching(lanes, display)
-            tell_promise(lanes, quiet=quiet, runs="the race" if race else "the run")
+            warn_of_many(lanes, quiet=quiet, runs="the race" if race else "the run")
             unrecorded = None
             try:
                 if race:
@@ -176,8 +176,8 @@ def _running(*, race: bool) -> Callable[..., None]:
                     raise
                 outcomes, unrecorded = list(error.runs), error
             if as_json:
-                told = [outcome.to_json() for outcome in outcomes]
-                write_json({"lanes": told} if race else told[0])
+                results = [outcome.to_json() for outcome in outcomes]
+                write_json({"lanes": results} if race else results[0])
             else:
                 write_rich(RaceSummary(outcomes) if race else RunSummary(outcomes[0]))
             _leave(outcomes, watching.signal, unrecorded)
@@ -325,9 +325,9 @@ def export(
         from emulator.exports import export as write_export
         from emulator.exports.settings import parse_settings
 
-        told = write_export(recording, to, parse_settings(at, size, seconds), force=force)
-        if told.cut is not None:
-            complain(told.cut)
+        exported = write_export(recording, to, parse_settings(at, size, seconds), force=force)
+        if exported.cut is not None:
+            complain(exported.cut)
 
 
 @app.command()

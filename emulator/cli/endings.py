@@ -69,7 +69,7 @@ def streams() -> Iterator[None]:
 
 
 def _unwritten(error: OSError) -> int:
-    """The exit code where output cannot be written, which is told."""
+    """The exit code where output cannot be written; says so."""
     _hush(sys.stdout)
     # The reader of a pipe has gone (EPIPE), or the terminal has (EIO).
     if error.errno in (errno.EPIPE, errno.EIO):

@@ -110,7 +110,7 @@ def _encoding() -> str:
 
 
 class _Page(io.StringIO):
-    """A text in memory that tells rich in which encoding it will be written."""
+    """A text in memory from which rich learns in which encoding it will be written."""
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # the base class has a plain attribute

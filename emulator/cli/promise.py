@@ -9,10 +9,10 @@ from emulator.theory.promised import promised_episodes
 MANY = 1e8
 """Episodes from which on a run says how many they are, before it begins."""
 
-_PER_HOUR = 1e9  # episodes, on one core: some 300,000 a second
+_PER_HOUR = 1e9  # episodes, on one core: some 300,000 per second
 
 
-def tell_promise(
+def warn_of_many(
     scenarios: Sequence[Scenario], *, quiet: bool, runs: str = "the run", times: int = 1
 ) -> None:
     """Say on stderr how many episodes are to come, if they are very many, and how long they take about.

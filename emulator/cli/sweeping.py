@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import emulator
 from emulator.cli.endings import complain
 from emulator.cli.output import can_be_drawn_on, write_drawn, write_lines
-from emulator.cli.promise import tell_promise
+from emulator.cli.promise import warn_of_many
 from emulator.errors import MissingExtraError
 from emulator.figures.text import span
 from emulator.scenario import bundled_scenarios
@@ -27,7 +27,7 @@ from emulator.sweeps import resume as resume_sweep
 from emulator.sweeps.backends import Backend
 from emulator.sweeps.grid import make_grid
 from emulator.sweeps.report import WIDTH, SweepSummary, failures
-from emulator.sweeps.running import Progress as Tell
+from emulator.sweeps.running import Progress as Report
 from emulator.text import clean
 
 _SEEDS = "20"
@@ -112,8 +112,8 @@ def run_sweep(
     interrupt: BaseException | None = None
     unplotted = False
     try:
-        with progress(quiet=quiet) as tell:
-            table = _run(asked, tell, quiet=quiet, backend=backend, address=address, jobs=jobs)
+        with progress(quiet=quiet) as report:
+            table = _run(asked, report, quiet=quiet, backend=backend, address=address, jobs=jobs)
     except SweepInterrupted as interrupted:
         be_deaf()
         table, interrupt = interrupted.sweep, interrupted.__cause__ or interrupted
@@ -141,21 +141,21 @@ def run_sweep(
         raise typer.Exit(1)
 
 
-def _run(asked: Asked, tell: Tell, *, quiet: bool, **where: Any) -> Sweep:
+def _run(asked: Asked, report: Report, *, quiet: bool, **where: Any) -> Sweep:
     if asked.resume is not None:
-        return resume_sweep(asked.resume, progress=tell, **where)
+        return resume_sweep(asked.resume, progress=report, **where)
     assert asked.scenario is not None
     loaded = emulator.load_scenario(asked.scenario, overrides=asked.overrides, seed=asked.seed)
     folder = str(find(asked.scenario).parent)
     grid = make_grid(loaded, asked.vary, asked.seeds_wanted, folder=folder)
     points = [point.scenario for point in grid.points if point.scenario is not None]
-    tell_promise(points, quiet=quiet, runs="the sweep", times=len(grid.seeds))
+    warn_of_many(points, quiet=quiet, runs="the sweep", times=len(grid.seeds))
     return emulator.sweep(
         loaded,
         asked.vary,
         seeds=asked.seeds_wanted,
         out=asked.out,
-        progress=tell,
+        progress=report,
         folder=folder,
         command=asked.command(),
         **where,
@@ -187,7 +187,7 @@ def _plot(table: Sweep, directory: str) -> None:
 
 
 @contextmanager
-def progress(*, quiet: bool) -> Iterator[Tell]:
+def progress(*, quiet: bool) -> Iterator[Report]:
     """A bar on a terminal, else a line for each tenth of the runs."""
     if quiet:
         yield lambda done, runs: None
@@ -204,7 +204,7 @@ def progress(*, quiet: bool) -> Iterator[Tell]:
             task = bar.add_task("runs", total=None)
             yield lambda done, runs: bar.update(task, completed=done, total=runs)
     else:
-        yield _LogLines().tell
+        yield _LogLines().report
 
 
 class _SteadyConsole(Console):
@@ -222,8 +222,8 @@ class _LogLines:
         self._begun: tuple[float, int] | None = None
         self._told = 0
 
-    def tell(self, done: int, runs: int) -> None:
-        """Say how far it is, at each tenth."""
+    def report(self, done: int, runs: int) -> None:
+        """Say how far it has come, at each tenth."""
         now = time.monotonic()
         if self._begun is None:
             self._begun = (now, done)

@@ -4,7 +4,7 @@
   ``_selector``, ``_process_events``, ``_check_closed``, ``_timer_handle_cancelled``; of handles
   ``_cancelled`` and ``_run``. These have no public counterpart.
 - `Alarm`, what a task sleeps on: ``_asyncio_future_blocking``, by which a task knows what it may await.
-- `KeyedQueue`, a queue that gives up what lies in its middle: ``_init``, ``_get``, ``_queue``, ``_maxsize``,
+- `KeyedQueue`, a queue from whose middle items can be removed: ``_init``, ``_get``, ``_queue``, ``_maxsize``,
   ``_getters``, ``_putters`` and ``_wakeup_next``.
 
 `emulator.clock.public` has the last two from public parts alone.
@@ -71,7 +71,7 @@ class SteppingLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
-        """The emulated time, as `time` tells it; to be read only."""
+        """The emulated time, as `time` returns it; read-only."""
         self.unpaced = False
         self.timers: list[tuple[float, int, Timer | Alarm]] = []
         self.next_place = itertools.count(1).__next__

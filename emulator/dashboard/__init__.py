@@ -44,10 +44,10 @@ def watch_dashboard(
     `scenarios` are those that will run, in their order; lanes of a scenario are shown as a race. `output` is
     a terminal (standard output), `keys` another or the same (standard input; if it is no terminal, there are
     no keys and nothing is held). `theme` is ``"dark"``, ``"light"`` or ``"plain"``; ``NO_COLOR`` makes it
-    plain. `hold` keeps the last frame on the screen until a key. Stills are saved in `folder`.
+    plain. `hold` keeps the last frame on the screen until a key. Pictures are saved in `folder`.
 
-    While it watches it takes over the signals of the loop: those that end a process (`on_signal` is told of
-    one that comes), those that stop and continue it, and that of a new size.
+    While it watches it takes over the signals of the loop: those that end a process (`on_signal` is
+    called with one that comes), those that stop and continue it, and that of a new size.
 
     Raises ValueError for an unknown theme, or an `output` that is not a terminal.
     """
@@ -75,7 +75,7 @@ def replay_dashboard(
     """Play a recording on the dashboard, and block until a person closes it, or it ends without `hold`.
 
     `speed` is in emulated seconds per wall second, or ``"max"``; None takes the scenario's. All else is as in
-    `watch_dashboard`; there are keys to go to and fro in time, and none to inject.
+    `watch_dashboard`; there are keys to seek back and forth, and none to inject.
     """
     terminal = _terminal(output, keys, theme)
     options = Options(

@@ -123,7 +123,7 @@ def foot(canvas: Canvas, keys: Sequence[tuple[str, str]], looking: Looking) -> N
         keys = _REPLAY_KEYS
     *others, last = keys
     room = canvas.width - len(" ".join(last)) - 2
-    # The last key tells of all the others, so it is there whatever else fits.
+    # The last key explains all the others, so it is there whatever else fits.
     fitting = [pair for pair in others if (room := room - len(" ".join(pair)) - 2) >= 0]
     for key, what in [*fitting, last] if looking.keys else ():
         x = canvas.put(x, y, key, Role.KEY) + 1

@@ -70,7 +70,7 @@ def leave(lanes: Sequence[LaneView], histories: Sequence[History]) -> str:
 
 
 def _choose(histories: Sequence[History], candidates: Callable[[Crew], list[int]]) -> int | None:
-    """One that every lane has; another one as time goes by."""
+    """One that every lane has; another one as time passes."""
     common = sorted(set.intersection(*(set(candidates(history.crew)) for history in histories)))
     if not common:
         return None

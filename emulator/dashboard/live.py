@@ -41,7 +41,7 @@ _NOTICE_SECONDS = 3.0
 class Options:
     """How to watch. `hold` keeps the last frame until a key; pictures go to `folder`.
 
-    `on_signal` is told of a signal that ends the session, or the holding after it.
+    `on_signal` is called with a signal that ends the session, or the holding after it.
     """
 
     theme: str = "dark"

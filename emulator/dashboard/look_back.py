@@ -39,7 +39,7 @@ class Kept:
             _ = lane.figures  # asking for them lets all events out
         if self._count > MOST_KEPT:
             return None
-        told = tuple(
+        recorded = tuple(
             RecordedLane(
                 name=lane.name,
                 scenario=lane.scenario,
@@ -50,4 +50,4 @@ class Kept:
             for lane, events in zip(lanes, self._events, strict=True)
         )
         scenario = lanes[0].scenario
-        return States(Recording(scenario, scenario.seed, __version__, told, cut=None))
+        return States(Recording(scenario, scenario.seed, __version__, recorded, cut=None))

@@ -1,4 +1,4 @@
-"""How fast emulated time goes lately, and how many frames are drawn, seen from the wall."""
+"""How fast emulated time has gone recently, and how many frames are drawn, by wall time."""
 
 from collections import deque
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 from emulator.clock import EmulatedLoop, Speed
 from emulator.dashboard.state import ClockReading
 
-_OVER = 2.0  # wall seconds over which the achieved speed is told
+_OVER = 2.0  # wall seconds over which the achieved speed is measured
 _FEW_FRAMES = 0.8  # of those asked for
 
 

@@ -57,7 +57,7 @@ class Past:
 
     def rates(self, width: int) -> "Rates":
         """What happened in each of at most `width` columns, the newest last."""
-        # Each column is told by the totals at its two ends; where the run begins they are zero.
+        # Each column follows from the totals at its two ends; where the run begins they are zero.
         totals = [column.totals for column in self.last(width + 1)]
         if len(totals) == self.closed:
             totals.insert(0, Totals())
@@ -65,7 +65,7 @@ class Past:
 
 
 class Rates(NamedTuple):
-    """What happened in some columns, from the totals at their ends; None where there is nothing to tell."""
+    """What happened in some columns, from the totals at their ends; None where there is nothing to report."""
 
     ends: list[tuple[Totals, Totals]]
 

@@ -1,4 +1,4 @@
-"""A recording as it is played: the same dashboard, at any speed, and to and fro in time.
+"""A recording as it is played: the same dashboard, at any speed, with seeking back and forth.
 
 Emulated time goes by on the loop as in a run, so pacing, pauses and steps are the clock's; where the
 recording stands is that time since the last jump, and where the jump went to. A timer for the next moment

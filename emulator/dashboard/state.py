@@ -27,7 +27,7 @@ class ShownLane:
 
     @classmethod
     def fresh(cls, scenario: Scenario, scale: Scale) -> "ShownLane":
-        """A lane of which nothing has been told yet."""
+        """A lane to which nothing has happened yet."""
         return cls(scenario, Figures(scenario), History(scenario, scale))
 
     def add(self, events: Iterable[Event]) -> None:
@@ -49,14 +49,14 @@ class ShownLane:
 
 @dataclass(frozen=True)
 class ClockReading:
-    """What a frame says about the clock: emulated time, the speed asked for and the one achieved lately."""
+    """What a frame says about the clock: emulated time, the speed asked for and the one achieved recently."""
 
     t: float
     asked: Speed
     achieved: float | None = None
     paused: bool = False
     frames: float | None = None
-    """Frames a second, where they are fewer than asked for."""
+    """Frames per second, where they are fewer than asked for."""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def layout(workers: int, width: int, height: int) -> Tiling:
 
 
 def _round(columns: int, workers: int) -> int:
-    """The largest power of two, so that a worker's place is easily told; all workers in a row if they fit."""
+    """The largest power of two, so that a worker is easy to find; all workers in a row if they fit."""
     return workers if workers <= min(columns, 8) else 1 << (columns.bit_length() - 1) if columns else 0
 
 

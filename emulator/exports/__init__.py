@@ -50,15 +50,15 @@ def export(
         raise _complaint(to, f"no directory {to.parent}")
     try:
         replaceable(to, force=force)
-        told = settings.until(read(recording))
+        exported = settings.until(read(recording))
         with replacing_text(to) as file:
-            writer(told, settings, file)
+            writer(exported, settings, file)
     except FileExistsError:
         found = "a file that exists"
         raise RecordingError(f"{to}: found {found}; allowed: a new file, or {FORCE} to replace it") from None
     except OSError as error:
         raise _complaint(to, f"a file that cannot be written ({error.strerror})") from None
-    return told
+    return exported
 
 
 def _writer(to: Path) -> Writer:

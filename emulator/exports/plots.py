@@ -154,7 +154,7 @@ def _times(t_end: float, y: float) -> str:
 
 
 def _marks(marks: Marks, t_end: float, y: float, down: float) -> str:
-    """A line for each moment, those too near each other to be told apart together in one."""
+    """A line for each moment, those too close to be told apart as one."""
     places: dict[int, list[tuple[float, str]]] = {}
     for t, label in marks:
         places.setdefault(int(_ACROSS * t / (t_end or 1.0)), []).append((t, label))

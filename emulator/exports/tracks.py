@@ -1,6 +1,6 @@
 """What each worker and the trainer did and when, as stretches of time that everything is drawn from.
 
-A stretch has one account, one of those that the result tells seconds of. Stretches of one task (an attempt at
+A stretch has one account, one of those whose seconds the result reports. Stretches of one task (an attempt at
 an episode, an update, a push) follow each other without a gap.
 """
 

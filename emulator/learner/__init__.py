@@ -1,10 +1,10 @@
 """What learns in a run: a plug of three methods, and the figures that each update of it gives.
 
-The emulated system knows nothing about policies, rewards or losses. It tells a `Learner` three things: that
-a version is published, that no version below a number is needed any more, and what a batch was made of, in
-the order in which the trainer took it. What an episode was made of is the seconds that each version spent
-generating it, so a refresh in flight or a resumed episode needs nothing of its own. A run without a learner
-makes no such call.
+The emulated system knows nothing about policies, rewards or losses. A `Learner` hears three things from
+it: that a version is published, that no version below a number is needed any more, and what a batch was made
+of, in the order in which the trainer took it. What an episode was made of is the seconds that each version
+spent generating it, so a refresh in flight or a resumed episode needs nothing of its own. A run without a
+learner makes no such call.
 
 A learner is asked in emulated order, and may keep nothing about an episode before it is trained: its
 decisions can be sampled when its batch is, from random numbers that belong to the number of the episode.

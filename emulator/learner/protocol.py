@@ -1,4 +1,4 @@
-"""What a run asks of a learner, and what it gives and gets: the types of the protocol."""
+"""What a run asks of a learner, and what it hands over and gets back: the types of the protocol."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, Protocol
@@ -43,7 +43,7 @@ class LearningFigures(NamedTuple):
     """What an update came to; all plain floats.
 
     `reward` is the expected reward of the policy after the update over all tasks, and `reward_slowest` that
-    over the slowest tenth of them, both exact. The others tell how far the batch was off the policy that the
+    over the slowest tenth of them, both exact. The others say how far the batch was off the policy that the
     update began with: a ratio is the probability of a decision under that policy over the one with which it
     was made. `effective_sample_size` is ``(Σ ratio)² / (n Σ ratio²)``, from 1/n to 1 (Kong, 1992).
     `kl` is the mean over the decisions of KL(behaviour || that policy), in nats, summed over all actions.

@@ -31,7 +31,7 @@ MOST_ROWS = 16
 _TAIL = 0.003
 """The share of episodes, of any place across, that may hide in a map's last row."""
 _WASTE = 0.5
-"""The difference in per cent from which goodput is told beside utilisation."""
+"""The difference in per cent from which goodput is shown beside utilisation."""
 
 
 def charts(sweep: Sweep) -> list[Chart]:
@@ -161,8 +161,8 @@ def _panel(
 def _lines(
     table: Table, plan: Plan, name: str, title: str, panels: Sequence[Panel], *, of: str = ""
 ) -> Lines | None:
-    told = [series for panel in panels for series in panel.series]
-    if all(point is None for series in told for point in series.points):
+    curves = [series for panel in panels for series in panel.series]
+    if all(point is None for series in curves for point in series.points):
         return None
     caption = _caption(table, plan, _statistics(table, of))
     return Lines(f"{name}{plan.suffix}", title, caption, plan.horizontal(), tuple(panels))
@@ -186,8 +186,8 @@ def _statistics(table: Table, of: str = "") -> str:
 
 def _of(plan: Plan) -> str:
     alone = [plan.axes[i].path for i in plan.lines] == ["strategy"]
-    told = subject([line.label for line in plan.series()], "strategies" if alone else "settings")
-    return "".join((f": {told}" if told else "", f" ({plan.page})" if plan.page else ""))
+    compared = subject([line.label for line in plan.series()], "strategies" if alone else "settings")
+    return "".join((f": {compared}" if compared else "", f" ({plan.page})" if plan.page else ""))
 
 
 def _means(panel: Panel) -> Iterator[float]:

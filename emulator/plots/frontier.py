@@ -80,7 +80,7 @@ def _draw_point(axis: "Axes", point: Trade, color: str, marker: str, face: tuple
 
 
 def _draw_tags(axis: "Axes", points: tuple[Trade, ...], theme: Palette, *, line: bool) -> None:
-    """Write what was swept beyond the ends of a line, or beside each of points that are none."""
+    """Write what was swept beyond the ends of a line, or beside each point where there is no line."""
     if len(points) < 2:
         return
     ends = [(points[0], points[1]), (points[-1], points[-2])]

@@ -38,8 +38,8 @@ def draw(chart: HeatMap, theme: Palette) -> "Figure":
         axis = figure.add_axes((LEFT + column * (width + 0.018), bottom, width, height))
         _draw_map(axis, chart, panel, theme, norm)
         step = -(-len(chart.rows) // (14 // rows))
-        told = [k for k in range(len(chart.rows)) if k % step == 0 or chart.rows[k].endswith("+")]
-        axis.set_yticks(told, [chart.rows[k] for k in told] if column == 0 else [""] * len(told))
+        labelled = [k for k in range(len(chart.rows)) if k % step == 0 or chart.rows[k].endswith("+")]
+        axis.set_yticks(labelled, [chart.rows[k] for k in labelled] if column == 0 else [""] * len(labelled))
         places = list(range(len(chart.across)))
         last = n + columns >= len(panels)
         lines = max(lines, put_ticks(axis, chart.across, width, places, named=last))

@@ -172,9 +172,9 @@ def _page(plan: Plan, fixed: Mapping[int, Value]) -> Plan:
     axes = tuple(
         replace(axis, values=(fixed[i],)) if i in fixed else axis for i, axis in enumerate(plan.axes)
     )
-    told = [value_label(axes[i].path, value) for i, value in fixed.items()]
-    suffix = "".join(f"-{''.join(c if c.isalnum() or c == '.' else '-' for c in text)}" for text in told)
-    return replace(plan, axes=axes, page=", ".join(told), suffix=suffix)
+    labels = [value_label(axes[i].path, value) for i, value in fixed.items()]
+    suffix = "".join(f"-{''.join(c if c.isalnum() or c == '.' else '-' for c in text)}" for text in labels)
+    return replace(plan, axes=axes, page=", ".join(labels), suffix=suffix)
 
 
 def _colors(axis: Swept) -> dict[Value, int]:

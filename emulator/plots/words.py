@@ -75,12 +75,12 @@ def subject(labels: Sequence[str], noun: str) -> str:
     """What is compared, for a title: by name, or their number and what they are."""
     if len(labels) < 2:
         return "".join(labels)
-    told = f"{', '.join(labels[:-1])} and {labels[-1]}"
-    return told if len(told) <= 48 else f"{len(labels)} {noun}"
+    listed = f"{', '.join(labels[:-1])} and {labels[-1]}"
+    return listed if len(listed) <= 48 else f"{len(labels)} {noun}"
 
 
 def scenario_text(scenario: Scenario, swept: Collection[str]) -> str:
-    """What a sweep kept fixed: its scenario's name and the few facts that make an hour."""
+    """What a sweep kept fixed: its scenario's name and the few facts that shape a run."""
     facts = {
         "rollout.workers": f"{scenario.rollout.workers} workers",
         "trainer.batch_size": f"batches of {scenario.trainer.batch_size}",

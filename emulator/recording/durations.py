@@ -29,7 +29,7 @@ _BYTES = 8
 _ALLOWED = "what a recording is written with: path, column, values, sha256, data"
 
 
-def told(scenario: Scenario, path: Path) -> list[dict[str, Any]]:
+def kept_durations(scenario: Scenario, path: Path) -> list[dict[str, Any]]:
     """The entries for the traces of a scenario; RecordingError if they are too many to be held in `path`."""
     entries: dict[tuple[str, str | int | None], dict[str, Any]] = {}
     held: dict[str, int] = {}

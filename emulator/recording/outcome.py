@@ -20,10 +20,10 @@ def outcomes_json(recording: Recording) -> dict[str, Any]:
     """What ``--json`` prints of a recording: as of the run or the race, and ``cut`` where it was cut off."""
     lanes = []
     for run in outcomes(recording):
-        told = run.to_json() | {"emulator": recording.emulator}
+        result = run.to_json() | {"emulator": recording.emulator}
         if recording.cut is not None:
-            told["clock"] = None
-        lanes.append(told)
+            result["clock"] = None
+        lanes.append(result)
     result = {"lanes": lanes} if recording.is_race else lanes[0]
     return result if recording.cut is None else {**result, "cut": recording.cut}
 

@@ -175,11 +175,11 @@ class _Reader:
             if self._ends is not None:
                 raise MisfitError("a line after the end", "nothing after it")
             try:
-                told = from_json(line, allow_inf_nan=False)
+                recorded = from_json(line, allow_inf_nan=False)
             except ValueError:
                 broken = True
                 continue
-            self._take(told)
+            self._take(recorded)
             self._line += 1
 
     def _numbers(self) -> int:
@@ -193,19 +193,19 @@ class _Reader:
         except OSError as error:
             raise complaint(self._path, f"a file that cannot be read ({error.strerror})") from None
 
-    def _take(self, told: Any) -> None:
-        if type(told) is not dict or type(name := told.get("event")) is not str:
+    def _take(self, recorded: Any) -> None:
+        if type(recorded) is not dict or type(name := recorded.get("event")) is not str:
             raise MisfitError("a line that is no event", _ALLOWED_LINE)
         if (form := schema.FORMS.get(name)) is None:
             if name == END:
-                self._ends = self._read_end(told)
+                self._ends = self._read_end(recorded)
                 return
             raise MisfitError(f"the unknown event {schema.shown(name)}", ", ".join([*ev.KINDS, END]))
-        event = form.event(told, self._more)
+        event = form.event(recorded, self._more)
         if not self._t <= event.t <= self._duration:
             found = f"{schema.named(form.kind)} at {event.t:g} s"
             raise MisfitError(found, f"a time from {self._t:g} s to {self._duration:g} s")
-        lane = told.get("lane")
+        lane = recorded.get("lane")
         if type(lane) not in (str, type(None)) or (order := self._orders.get(lane)) is None:
             names = [json.dumps(known) for known in self._events if known is not None]
             raise MisfitError(f"the lane {schema.shown(lane)}", ", ".join(names) or "no lane")
@@ -213,8 +213,8 @@ class _Reader:
         self._t = event.t
         self._events[lane].append(event)
 
-    def _read_end(self, told: dict[str, Any]) -> dict[str | None, dict[str, Any]]:
-        ends: Any = [told] if None in self._events else told.get("lanes")
+    def _read_end(self, recorded: dict[str, Any]) -> dict[str | None, dict[str, Any]]:
+        ends: Any = [recorded] if None in self._events else recorded.get("lanes")
         if (
             not isinstance(ends, list)
             or not all(isinstance(end, dict) and isinstance(end.get("result"), dict) for end in ends)
@@ -223,13 +223,13 @@ class _Reader:
             raise MisfitError("an end without its results", "the result of each lane")
         return {name: self._end(name, end) for name, end in zip(self._events, ends, strict=True)}
 
-    def _end(self, name: str | None, told: dict[str, Any]) -> dict[str, Any]:
+    def _end(self, name: str | None, recorded: dict[str, Any]) -> dict[str, Any]:
         """How a lane ended, in the terms of `RecordedLane`."""
         last = _last(self._events[name])
         until = f"a number from {last:g} to {self._duration:g}, the emulated seconds at its end"
         seconds = {"emulated_seconds": schema.number(last, self._duration, until)}
-        result = schema.checked(told["result"], seconds, "result")
-        end = schema.checked(told, schema.END, "end")
+        result = schema.checked(recorded["result"], seconds, "result")
+        end = schema.checked(recorded, schema.END, "end")
         clock = end.pop("clock", None)
         if clock is not None:
             clock = schema.checked(clock, schema.CLOCK, "clock")

@@ -48,11 +48,11 @@ def load_scenario(
     of what the file says. ``seed`` does the same for the seed. Paths of traces are relative to the file,
     also in an override. Raises ``ScenarioError`` with every mistake.
 
-    Of a recording it is the scenario that was run, its timeline replaced by what took effect, be it of the
-    file or of a person; so it runs to the same trace. In a race each lane has a timeline of its own. The
+    Of a recording it is the scenario that was run, its timeline replaced by what took effect, from the file
+    or from a person; so it runs to the same trace. In a race each lane has a timeline of its own. The
     durations of trace files are in it; where an older one lacks them, files below its own folder are read,
     and others if `allow_files`. Raises ``RecordingError`` for a file that is named as a recording and is
-    none.
+    not one.
     """
     if not has_suffix(Path(source)):
         path = find(source)

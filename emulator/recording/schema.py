@@ -129,7 +129,7 @@ END: Mapping[str, Value] = {
 
 @dataclass(frozen=True)
 class Form:
-    """How one kind of event is told: its fields, each with what it may be."""
+    """How one kind of event is recorded: its fields, each with what it may be."""
 
     kind: type[ev.Event]
     fields: dict[str, Value]
@@ -144,14 +144,14 @@ class Form:
         tests = [(i, v.admits) for i, v in enumerate(self.fields.values()) if v.admits and v is not _WHOLE]
         object.__setattr__(self, "_tests", tuple(tests))
 
-    def event(self, told: dict[str, Any], more: int) -> ev.Event:
+    def event(self, recorded: dict[str, Any], more: int) -> ev.Event:
         """The event of a line that has its name and `more` keys besides the fields, or MisfitError."""
         try:
-            values = self._get(told)
+            values = self._get(recorded)
         except KeyError:
-            raise self._misfit(told) from None
-        if len(told) != len(values) + more:
-            raise self._misfit(told)
+            raise self._misfit(recorded) from None
+        if len(recorded) != len(values) + more:
+            raise self._misfit(recorded)
         if tuple(map(type, values)) != self._types:
             values = self._converted(values)
         for place, admits in self._tests:
@@ -175,9 +175,9 @@ class Form:
         name, allowed = list(self.fields.items())[place]
         return MisfitError(f"{name} {shown(value)} in {named(self.kind)}", allowed.allowed)
 
-    def _misfit(self, told: dict[str, Any]) -> MisfitError:
-        missing = [name for name in self.fields if name not in told]
-        others = [name for name in told if name not in self.fields and name != "event"]
+    def _misfit(self, recorded: dict[str, Any]) -> MisfitError:
+        missing = [name for name in self.fields if name not in recorded]
+        others = [name for name in recorded if name not in self.fields and name != "event"]
         words = (
             f"without {missing[0]}" if missing else f"with {shown(others[0])}" if others else "without lane"
         )
@@ -188,7 +188,7 @@ def _getter(names: list[str]) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
     if len(names) > 1:
         return itemgetter(*names)
     (name,) = names
-    return lambda told: (told[name],)
+    return lambda recorded: (recorded[name],)
 
 
 def _form(kind: type[ev.Event]) -> Form:
@@ -203,14 +203,14 @@ FORMS: dict[str, Form] = {name: _form(kind) for name, kind in ev.KINDS.items()}
 """The forms of the events, by name."""
 
 
-def action(told: dict[str, Any]) -> dict[str, Any]:
+def action(recorded: dict[str, Any]) -> dict[str, Any]:
     """What was injected, as the timeline writes it, with all numbers resolved, or MisfitError."""
     try:
-        entry = Entry.model_validate({**told, "at": 0.0})
+        entry = Entry.model_validate({**recorded, "at": 0.0})
     except (ValidationError, RecursionError):
         entry = None
-    if entry is None or "at" in told or not _resolved(entry.action):
-        raise MisfitError(f"the injection {shown(told)}", _BY_TYPE[dict[str, Any]].allowed)
+    if entry is None or "at" in recorded or not _resolved(entry.action):
+        raise MisfitError(f"the injection {shown(recorded)}", _BY_TYPE[dict[str, Any]].allowed)
     resolved = entry.model_dump(mode="json", by_alias=True)
     del resolved["at"]
     return resolved
@@ -226,12 +226,12 @@ def _resolved(given: Action) -> bool:
     return True
 
 
-def checked(told: Mapping[str, Any], values: Mapping[str, Value], of: str) -> dict[str, Any]:
-    """What is told under the names of some values, without other keys, or MisfitError."""
+def checked(recorded: Mapping[str, Any], values: Mapping[str, Value], of: str) -> dict[str, Any]:
+    """What stands under the names of some values, without other keys, or MisfitError."""
     for name, allowed in values.items():
-        if name in told and not allowed.fits(told[name]):
-            raise MisfitError(f"{of}.{name} {shown(told[name])}", allowed.allowed)
-    return {name: told[name] for name in values if name in told}
+        if name in recorded and not allowed.fits(recorded[name]):
+            raise MisfitError(f"{of}.{name} {shown(recorded[name])}", allowed.allowed)
+    return {name: recorded[name] for name in values if name in recorded}
 
 
 def shown(value: object) -> str:

@@ -5,7 +5,7 @@ Once a wall second everything until now is handed to the operating system; a com
 that it can be unpacked up to there. The lanes of a race stand at one time whenever one of them has a block,
 so letting all of them hand over what they have, and sorting that by time, puts the whole file in order.
 
-A disk that is full does not end the run: what could not be written is told when it is over.
+A disk that is full does not end the run: what could not be written is reported when it is over.
 """
 
 import json
@@ -22,7 +22,7 @@ from typing import Any
 from emulator.errors import RecordingError
 from emulator.files import BusyError, Claim, target_of
 from emulator.journal import Block
-from emulator.recording.durations import told
+from emulator.recording.durations import kept_durations
 from emulator.recording.form import END, FORCE, LONGEST_HEADER, SCHEMA, SUFFIXES, complaint, has_suffix
 from emulator.runner import LineSink, Run, Session, ticks
 from emulator.scenario import Scenario
@@ -104,11 +104,11 @@ class Recorder:
             self._close()
 
     def _end(self, runs: Sequence[Run]) -> dict[str, Any]:
-        told = [run.to_json() for run in runs]
-        for run in told:
+        results = [run.to_json() for run in runs]
+        for run in results:
             for key in ("schema", "emulator", "scenario", "seed", "interventions"):
                 del run[key]
-        return told[0] if self._names is None else {"lanes": told}
+        return results[0] if self._names is None else {"lanes": results}
 
     # -- events, in order ---------------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ def _header(scenario: Scenario, lanes: Sequence[str] | None, path: Path) -> dict
     }
     if lanes is not None:
         header["lanes"] = list(lanes)
-    if traces := told(scenario, path):
+    if traces := kept_durations(scenario, path):
         header["traces"] = traces
     return header
 

@@ -34,8 +34,8 @@ def nearest(name: str, names: Iterable[str]) -> str:
 def explain(error: ValidationError, root: Node, context: Mapping[str, Any]) -> list[Problem]:
     """Return every mistake in a document, from pydantic's error for it in a context.
 
-    Rules between keys are checked among the keys that are well in themselves, so that they are told in the
-    same go.
+    Rules between keys are checked among the keys that are valid by themselves, so that all mistakes are
+    reported at once.
     """
     problems: list[Problem] = []
     broken: list[Path] = []

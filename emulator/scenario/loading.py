@@ -1,4 +1,4 @@
-"""Loading scenarios from files, with all mistakes told at once, each where it stands."""
+"""Loading scenarios from files, with all mistakes reported at once, each where it stands."""
 
 import os
 from collections.abc import Sequence

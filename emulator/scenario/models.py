@@ -80,7 +80,7 @@ class Scenario(Part):
         )
 
     def lane_scenarios(self) -> tuple["Scenario", ...]:
-        """Return each lane as a scenario of its own, in order: without lanes, ``lane`` telling its name."""
+        """Return each lane as a scenario of its own, in order: without lanes, and ``lane`` is its name."""
         scenarios = []
         for lane in self.lanes:
             scenario = self.model_copy(update={**lane.changes, "lanes": ()})

@@ -55,7 +55,7 @@ def make_axis(path: str, values: Sequence[Any], *, stepped: frozenset[int] = fro
     """Make an axis of a path and its values, of the types that JSON knows.
 
     A word at ``strategy`` is its kind. ScenarioError for no value, the same value twice, and for a path
-    that a sweep varies by other means or that is none.
+    that is not one, or that a sweep varies by other means.
     """
     place = Place(f"--vary {path}")
     root = path.partition(".")[0]

@@ -85,7 +85,7 @@ def _as_they_end(work: Sequence[Job]) -> Iterator[tuple[Job, list[Row]]]:
 
 @contextmanager
 def _configured(backend: Backend, address: str | None, jobs: int | None) -> Iterator[dict[str, Any]]:
-    """What joblib is to be told of a backend; what had to be started for it ends with the context."""
+    """The arguments that joblib gets for a backend; what had to be started for it ends with the context."""
     if backend == "dask":
         with _dask(address) as client:
             yield {"backend": "dask", "client": client}

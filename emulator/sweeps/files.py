@@ -178,7 +178,7 @@ def read_grid(directory: str | os.PathLike[str]) -> Grid:
     rest = {name: value for name, value in document.items() if name != "sha256"}
     if document.get("sha256") != _hash_of(rest):
         raise SweepError(
-            f"{path / GRID}: found another grid than the sweep began with (its sha256 tells); allowed: the "
+            f"{path / GRID}: found another grid than the sweep began with (its sha256 differs); allowed: the "
             "file as it was written, since the rows are to be of one grid; undo the change, or begin a new "
             "sweep in another directory"
         )
@@ -223,8 +223,8 @@ def _mistakes(scenario: Any, path: Path) -> str:
     try:
         parse_scenario(yaml_text(scenario), path / SCENARIO, overrides=(), seed=None)
     except ScenarioError as error:
-        told = [f"scenario.{p.key}: found {p.found}; allowed: {p.allowed}" for p in error.problems]
-        return "; ".join(told).replace("scenario.:", "scenario:")
+        mistakes = [f"scenario.{p.key}: found {p.found}; allowed: {p.allowed}" for p in error.problems]
+        return "; ".join(mistakes).replace("scenario.:", "scenario:")
     return "its scenario cannot be used"
 
 

@@ -119,7 +119,7 @@ class Grid:
 
 
 def from_json(document: Mapping[str, Any]) -> Grid:
-    """Make the grid that `Grid.to_json` told; KeyError, TypeError or ValueError for what it never tells."""
+    """Make the grid that `Grid.to_json` wrote; KeyError, TypeError or ValueError for anything else."""
     scenario = Scenario.model_validate(document["scenario"])
     return make_grid(scenario, document["vary"], document["seeds"], folder=document.get("folder", ""))
 
@@ -220,7 +220,7 @@ def _key(document: Any, step: str) -> str | int:
 def _explained(
     base: dict[str, Any], changes: Sequence[tuple[str, Any]], name: str, context: Mapping[str, Any]
 ) -> Sequence[Problem]:
-    """What is wrong with the changes, told as for ``--set``."""
+    """What is wrong with the changes, reported as for ``--set``."""
     overrides = [f"{path}={yaml_text(value)}" for path, value in changes]
     try:
         path = Path(context["folder"], name)
@@ -240,7 +240,7 @@ def _varied(problem: Problem, changes: Sequence[tuple[str, Any]], name: str) -> 
 
 
 def _why(axis: Axis, problems: Mapping[Problem, None]) -> str:
-    """What is allowed at an axis, as its problems tell it."""
+    """What is allowed at an axis, as its problems say it."""
     allowed = next(
         (p.allowed for p in problems if p.file == clean(axis.place.file, LONGEST)),
         "a value that some point can have",

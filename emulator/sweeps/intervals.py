@@ -8,7 +8,7 @@ CONFIDENCE = 0.95
 """How often an interval covers the true mean."""
 
 FEWEST = 3
-"""The fewest values that have an interval: that of two is 12.7 standard errors wide and tells nothing."""
+"""The fewest values that have an interval: that of two is 12.7 standard errors wide and says nothing."""
 
 
 @dataclass(frozen=True)

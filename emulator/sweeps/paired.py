@@ -1,7 +1,7 @@
 """Differences between two values of an axis, seed by seed.
 
-All points run the same seeds, so the same episodes in the same order: what two strategies share of a lucky or
-unlucky hour cancels in the difference, whose interval is narrower than those of the two means tell (common
+All points run the same seeds, so the same episodes in the same order: what two strategies share of a run's
+random draws cancels in the difference, whose interval is narrower than those of the two means (common
 random numbers: Law, Simulation Modeling and Analysis, 5th ed. 2015, section 11.2).
 """
 

@@ -63,7 +63,7 @@ def failures(sweep: Sweep, most: int = 3) -> list[str]:
 
 
 def short_names(paths: Sequence[str]) -> list[str]:
-    """The last step of each path, or as many as tell it from the others."""
+    """The last step of each path, or as many as distinguish it from the others."""
     names = []
     for path in paths:
         steps = path.split(".")
@@ -78,11 +78,11 @@ def short_names(paths: Sequence[str]) -> list[str]:
 def _heading(sweep: Sweep) -> Table:
     seeds = sweep.seeds
     which = f"{seeds[0]} to {seeds[-1]}" if seeds[-1] - seeds[0] == len(seeds) - 1 else "as given"
-    told = f"seed {seeds[0]}" if len(seeds) == 1 else f"{count(len(seeds), 'seed')} ({which})"
+    seeds_text = f"seed {seeds[0]}" if len(seeds) == 1 else f"{count(len(seeds), 'seed')} ({which})"
     table = Table.grid(expand=True, padding=(0, 1))
     table.add_column(overflow="ellipsis", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
-    runs = f"{count(len(sweep.points), 'point')}, {told}"
+    runs = f"{count(len(sweep.points), 'point')}, {seeds_text}"
     table.add_row(
         Text.assemble((f"sweep: {sweep.scenario.name}", "bold"), f"  {runs}"),
         Text(intervals_text(len(seeds))),

@@ -98,13 +98,13 @@ def _run(
         raise SweepError(f"found the backend {backend}; allowed: {', '.join(BACKENDS)}")
     if jobs is not None and jobs < 1:
         raise SweepError(f"found {jobs} jobs; allowed: a whole number of processes from 1")
-    tell = progress or (lambda done, runs: None)
+    report = progress or (lambda done, runs: None)
 
     def keep(new: Sequence[Row]) -> None:
         rows.update((row["run"], row) for row in new)
         if directory is not None:
             directory.add(new)
-        tell(len(rows), grid.runs)
+        report(len(rows), grid.runs)
 
     stopped: KeyboardInterrupt | JobsLostError | None = None
     try:
@@ -116,7 +116,7 @@ def _run(
                 wanted.append((number, point.scenario, missing))
             else:
                 keep([grid.row(number, seed, {"error": point.error}) for seed in missing])
-        tell(len(rows), grid.runs)
+        report(len(rows), grid.runs)
         work = make_jobs(wanted, processes(jobs))
         if work:
             with closing(run_jobs(work, backend=backend, address=address, jobs=jobs)) as results:

@@ -1,6 +1,6 @@
 """The laws as people quote them: what holds in the long run, of what is drawn independently.
 
-Seconds are emulated ones, rates are updates a second, and episodes are those of workers of speed 1. A
+Seconds are emulated ones, rates are updates per second, and episodes are those of workers of speed 1. A
 `busy_seconds` is how long an update keeps the trainer: its mean, and the push if there is one.
 """
 
@@ -79,8 +79,8 @@ def synchronous_utilisation(
 def asynchronous_rate(mean_seconds: float, workers: int, batch_size: int, busy_seconds: float) -> float:
     """``min(W / (B E[d]), 1 / (U + S))``: the workers set the pace, or the trainer does.
 
-    Each worker finishes ``1 / E[d]`` episodes a second whatever the spread, by the renewal theorem. Holds for
-    `asynchronous` without a bound on staleness, with pushes in the background and a queue without a
+    Each worker finishes ``1 / E[d]`` episodes per second whatever the spread, by the renewal theorem. Holds
+    for `asynchronous` without a bound on staleness, with pushes in the background and a queue without a
     capacity; where the two rates come near each other, less by what each waits for the other.
     """
     trainer = 1 / busy_seconds if busy_seconds else math.inf
@@ -92,7 +92,7 @@ def in_flight_limit(workers: int, batch_size: int) -> float:
 
     Little's law (Little, Operations Research 9, 1961) for the workers: ``W`` episodes are always running, and
     each update takes ``B``. Holds for workers that never stop and set the pace; in a run of finite length it
-    is less, by what the episodes still running at the end have seen in vain.
+    is less, by the versions that episodes still running at the end have seen.
     """
     return workers / batch_size
 

@@ -1,4 +1,4 @@
-"""How many attempts at episodes a run comes to, before it runs: what its cost in time and memory goes by."""
+"""How many attempts at episodes a run comes to, before it runs: its cost in time and memory follows."""
 
 import math
 from functools import lru_cache

@@ -1,7 +1,7 @@
 """The scalar values a scenario may hold: what each allows, in words, for pydantic and for JSON Schema.
 
 Each is an annotation, as in ``Annotated[int, Whole(1, 10)]``. One check does all the work of a value, so
-that a mistake is told in one plain sentence whether it comes from a file or from Python.
+that a mistake is reported in one plain sentence whether it comes from a file or from Python.
 """
 
 import math

@@ -46,7 +46,7 @@ _MOST_NAMES = 20
 
 
 class TraceError(ValueError):
-    """A trace cannot be used: ``found`` tells what stands where, ``allowed`` what should."""
+    """A trace cannot be used: ``found`` says what stands where, ``allowed`` what should."""
 
     def __init__(self, found: str, allowed: str, key: str = "path") -> None:
         self.found, self.allowed, self.key = found, allowed, key
@@ -79,7 +79,7 @@ Source = Callable[[str, str | int | None], Series | None]
 
 
 def read_trace(path: str, column: str | int | None) -> Series:
-    """Read all values of a trace file; TraceError tells what is wrong, with the file's name and the line.
+    """Read all values of a trace file; TraceError says what is wrong, with the file's name and the line.
 
     A file that has not changed since it was last read is not read again.
     """
@@ -269,8 +269,8 @@ def _choice(names: list[str]) -> str:
     """The columns to choose from."""
     if not names:
         return "the name of a column of numbers, or its number from 1"
-    told = [clean(name) for name in names[:_MOST_NAMES]]
-    return f"one of {', '.join(told)}{', …' if len(names) > _MOST_NAMES else ''}"
+    listed = [clean(name) for name in names[:_MOST_NAMES]]
+    return f"one of {', '.join(listed)}{', …' if len(names) > _MOST_NAMES else ''}"
 
 
 def _is_number(cell: str) -> bool:

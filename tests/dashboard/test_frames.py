@@ -92,7 +92,7 @@ def test_a_theme_colours_the_stragglers_amber(theme: Theme, ink: str) -> None:
     assert output.getvalue().count("\n") == 30
 
 
-def test_without_colours_a_straggler_is_told_by_glyph_and_reverse() -> None:
+def test_without_colours_a_straggler_is_marked_by_glyph_and_reverse() -> None:
     output = StringIO()
     console = Console(file=output, force_terminal=True, no_color=True, width=100, height=30)
     console.print(frame(race(), (100, 30)).on(DARK), end="")

@@ -132,7 +132,7 @@ def test_the_trace_is_the_same_with_the_dashboard_on_off_resized_and_at_any_fram
         assert frames >= 1 or speed == "max"  # which may be over before there is one
 
 
-def test_an_injection_hits_the_same_episode_in_every_lane_and_can_be_run_again_from_what_is_told() -> None:
+def test_an_injection_hits_the_same_episode_in_every_lane_and_can_be_run_again() -> None:
     lanes = long_tail(8, 2000).lane_scenarios()
     events: list[list[ev.Event]] = [[], []]
 
@@ -162,7 +162,7 @@ def test_quitting_interrupts_the_run_and_restores_the_terminal() -> None:
     assert fake.shown.endswith(b"\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l")
 
 
-def test_a_signal_ends_the_run_and_is_told() -> None:
+def test_a_signal_ends_the_run_and_is_reported() -> None:
     async def act(session: Session, fake: FakeTerminal) -> None:
         await until(session, lambda: session.clock.time() > 10)
         signal.raise_signal(signal.SIGTERM)

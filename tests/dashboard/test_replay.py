@@ -296,7 +296,7 @@ def test_without_a_terminal_the_summary_and_the_json_are_those_of_the_run(
     assert json.loads(command(capsys, "replay", path, "--json")) == printed
 
 
-def test_what_is_no_recording_is_told_in_a_sentence(
+def test_what_is_no_recording_is_reported_in_a_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:

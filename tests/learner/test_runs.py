@@ -59,7 +59,7 @@ def test_the_figures_do_not_depend_on_how_events_come_in_blocks() -> None:
     assert one_by_one.result(900.0) == run.result
 
 
-def test_before_the_first_update_there_is_nothing_to_tell() -> None:
+def test_before_the_first_update_there_is_nothing_to_report() -> None:
     told = emulator.run(learns(duration=5), speed="max").result["learning"]
     assert told.pop("updates") == 0
     assert told.pop("best_reward") == 1.0
@@ -166,7 +166,7 @@ def test_a_learner_of_ones_own_is_recorded_and_replayed_without_a_section(tmp_pa
     assert math.isclose(run.result["learning"]["reward_first"], 0.01)
 
 
-def test_the_readme_tells_every_figure() -> None:
+def test_the_readme_lists_every_figure() -> None:
     readme = (Path(emulator.__file__).parents[1] / "README.md").read_text()
     told = emulator.run(learns(duration=5), speed="max").result["learning"]
     missing = [name for name in told if not re.search(rf"`{name}`", readme)]

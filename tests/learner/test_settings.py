@@ -45,7 +45,7 @@ def test_the_resolved_form_loads_to_an_equal_learner():
         ("momentum", 1, "Extra inputs are not permitted"),
     ],
 )
-def test_what_is_not_allowed_is_told_with_what_is(key: str, value: Any, message: str):
+def test_what_is_not_allowed_is_reported_with_what_is(key: str, value: Any, message: str):
     with pytest.raises(ValidationError) as error:
         Learner.model_validate({key: value})
     (detail,) = error.value.errors()

@@ -193,6 +193,6 @@ def test_pages_have_files_and_titles_of_their_own() -> None:
     assert len(found) == 15
 
 
-def test_a_fixed_strategy_is_told_in_the_small_print() -> None:
+def test_a_fixed_strategy_is_reported_in_the_small_print() -> None:
     chart = lines(made({"rollout.workers": [32, 64]}, lambda *_: figures(1)), "updates")
     assert chart.caption[0] == "made up · batches of 64 · 1h emulated · asynchronous"

@@ -95,7 +95,7 @@ def test_no_dots_are_drawn_where_theory_is_unknown(expect: Callable[[Any], None]
     assert places == [*range(first + 1, second + 2), alone + 1]
 
 
-def test_means_of_a_map_are_all_told_however_large() -> None:
+def test_means_of_a_map_are_all_reported_however_large() -> None:
     sigmas = [n / 10 for n in range(1, 16)]
     sweep = made(
         {SIGMA: sigmas, "strategy": [SYNCHRONOUS, ASYNCHRONOUS]},

@@ -17,17 +17,17 @@ from emulator.plots.words import axis_label, strategy_label, subject, value_labe
         ),
     ],
 )
-def test_a_strategy_is_told_in_few_words(text: str, label: str) -> None:
+def test_a_strategy_is_written_in_few_words(text: str, label: str) -> None:
     assert strategy_label(text) == label
 
 
-def test_an_axis_is_told_with_its_unit() -> None:
+def test_an_axis_is_written_with_its_unit() -> None:
     assert axis_label("trainer.update_seconds") == "update time, s"
     assert axis_label("environment.reset_seconds") == "environment.reset, s"
     assert axis_label("learner.rate") == "learner.rate"
 
 
-def test_a_number_is_told_with_its_name_and_a_word_alone() -> None:
+def test_a_number_is_written_with_its_name_and_a_word_alone() -> None:
     assert value_label("rollout.workers", 64) == "workers 64"
     assert value_label("strategy.enforce", "drop") == "drop"
     assert value_label("strategy.max_staleness", None) == "η none"

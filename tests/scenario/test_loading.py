@@ -58,7 +58,7 @@ def test_a_resolved_scenario_loads_from_a_file(tmp_path: Path, drawn: Scenario):
     assert load_scenario(write(tmp_path, json.dumps(drawn.resolved(), indent=1))) == drawn
 
 
-def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path: Path):
+def test_all_mistakes_are_reported_at_once_in_the_order_of_the_file(tmp_path: Path):
     path = write(
         tmp_path,
         """\
@@ -126,7 +126,7 @@ lanes:
     ]
 
 
-def test_a_problem_tells_its_parts(tmp_path: Path):
+def test_a_problem_has_its_parts(tmp_path: Path):
     with pytest.raises(EmulatorError) as error:
         load_scenario(write(tmp_path, GOOD.replace("workers: 64", "workers: 1e9")))
     (problem,) = error.value.problems
@@ -203,11 +203,11 @@ def test_a_huge_number_is_shortened(tmp_path: Path):
         ("duration: 1h", "events: 3", "x.yaml:2:9: events: found 3; allowed: a list"),
     ],
 )
-def test_other_mistakes_are_told_in_plain_words(tmp_path: Path, old: str, new: str, expected: str):
+def test_other_mistakes_are_reported_in_plain_words(tmp_path: Path, old: str, new: str, expected: str):
     assert mistakes_of(tmp_path, old, new) == [expected]
 
 
-def test_missing_sections_are_told_by_what_belongs_there(tmp_path: Path):
+def test_missing_sections_are_reported_by_what_belongs_there(tmp_path: Path):
     assert mistakes(write(tmp_path, "name: x\n")) == [
         "x.yaml:1:1: rollout: found nothing; allowed: a mapping with workers, episode_seconds, group_size, "
         "group_redundancy, queue_capacity, speed",
@@ -218,7 +218,7 @@ def test_missing_sections_are_told_by_what_belongs_there(tmp_path: Path):
     ]
 
 
-def test_a_mistake_of_the_scenario_is_not_told_again_for_its_lanes(tmp_path: Path):
+def test_a_mistake_of_the_scenario_is_not_reported_again_for_its_lanes(tmp_path: Path):
     text = GOOD.replace("workers: 64", "workers: 0") + "  - {name: c, rollout: {group_size: 2}}\n"
     assert len(mistakes(write(tmp_path, text))) == 1
 
@@ -435,7 +435,7 @@ def test_what_an_option_says_is_shown_as_a_printable_line(tmp_path: Path):
     assert message == r"--set name: found the control character \udce6; allowed: printable text"
 
 
-def test_a_file_with_a_hostile_name_is_told_by_a_printable_one(tmp_path: Path):
+def test_a_file_with_a_hostile_name_is_reported_by_a_printable_one(tmp_path: Path):
     (message,) = mistakes(tmp_path / "\x1b[2J\n.yaml")
     assert message == r"\x1b[2J\n.yaml: found no such file; allowed: a scenario file"
 

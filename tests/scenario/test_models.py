@@ -276,11 +276,11 @@ def test_lanes_merge_over_parts_made_in_python():
         ),
     ],
 )
-def test_a_broken_rule_is_told_at_its_key(changes: dict[str, Any], expected: str):
+def test_a_broken_rule_is_reported_at_its_key(changes: dict[str, Any], expected: str):
     assert violations(**changes) == [expected]
 
 
-def test_a_rule_broken_by_the_scenario_is_not_told_again_for_each_lane():
+def test_a_rule_broken_by_the_scenario_is_not_reported_again_for_each_lane():
     assert len(violations(rollout={"group_size": 3}, lanes=[{"name": "a"}, {"name": "b"}])) == 1
 
 
@@ -331,7 +331,7 @@ def test_what_lies_just_inside_the_rules_is_allowed(changes: dict[str, Any]):
         ),
     ],
 )
-def test_a_value_that_is_not_allowed_is_told_in_plain_words(changes: dict[str, Any], message: str):
+def test_a_value_that_is_not_allowed_is_reported_in_plain_words(changes: dict[str, Any], message: str):
     with pytest.raises(ValidationError) as error:
         scenario(**changes)
     assert [detail["msg"] for detail in error.value.errors()] == [message]

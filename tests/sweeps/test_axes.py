@@ -52,7 +52,7 @@ def test_a_strategy_is_a_kind_or_a_mapping_with_commas_inside() -> None:
     assert axis.values == ("synchronous", "asynchronous max_staleness=2 enforce=gate")
 
 
-def test_a_mapping_inside_a_mapping_is_told_in_braces() -> None:
+def test_a_mapping_inside_a_mapping_is_written_in_braces() -> None:
     axis = parse_axis("events=[{at: 10s, slow: {workers: [0, 1], factor: 5}}]")
     assert axis.values == ("[{at=10s slow={workers=[0 1] factor=5}}]",)
 
@@ -96,7 +96,7 @@ def test_numbers_of_numpy_and_decimals_become_plain() -> None:
     assert [type(value) for value in axis.given] == [int, float, float, int]
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     with pytest.raises(ScenarioError) as caught:
         make_axes(["a=1", "seed=1", "a=2", "b"])
     assert [problem.found for problem in caught.value.problems] == [

@@ -66,7 +66,7 @@ def test_a_backend_without_its_package_says_what_to_install(
         ("somewhere", "allowed: a host and a port"),
     ],
 )
-def test_a_cluster_that_is_not_there_is_told_at_once(
+def test_a_cluster_that_is_not_there_is_reported_at_once(
     backend: Backend, package: str, address: str, message: str
 ) -> None:
     pytest.importorskip(package)

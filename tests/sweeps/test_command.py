@@ -113,7 +113,7 @@ def test_failed_runs_among_others_leave_the_code_0_and_alone_make_it_1(
         (["FILE", "--vary", "rollout.workers=1", "--out", "/dev/null/out"], "cannot be kept there"),
     ],
 )
-def test_bad_usage_is_told_in_a_sentence_with_exit_code_2(
+def test_bad_usage_is_reported_in_a_sentence_with_exit_code_2(
     small: str, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
     code, out, err = _sweep(capsys, *(small if word == "FILE" else word for word in words))
@@ -268,7 +268,7 @@ def test_a_process_whose_parent_is_gone_before_it_is_ready_ends_too() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=PATIENCE).returncode == 1
 
 
-def test_on_a_terminal_a_bar_tells_how_long_it_takes(small: str, tmp_path: Path) -> None:
+def test_on_a_terminal_a_bar_shows_how_long_it_takes(small: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     ours, theirs = pty.openpty()
     words = [*COMMAND, small, *ENDLESS, "--jobs", "1", "--out", str(out)]

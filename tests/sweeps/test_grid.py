@@ -87,7 +87,7 @@ def test_a_grid_without_a_good_point_is_refused_with_each_mistake(vary: list[str
     assert message in _message(*vary)
 
 
-def test_the_same_mistake_at_many_points_is_told_once() -> None:
+def test_the_same_mistake_at_many_points_is_reported_once() -> None:
     assert len(_message("rollout.wrkers=1,2,3", f"{SIGMA}=0.1:1:5").splitlines()) == 1
 
 
@@ -174,7 +174,7 @@ def test_what_a_scenario_was_given_makes_an_equal_one(name: str) -> None:
     st.lists(st.sampled_from(["synchronous", "asynchronous", "one_step_off"]), min_size=1, unique=True),
     st.integers(1, 9),
 )
-def test_a_grid_told_as_json_or_as_a_command_is_the_same_grid(
+def test_a_grid_written_as_json_or_as_a_command_is_the_same_grid(
     workers: list[int], strategies: list[str], seeds: int
 ) -> None:
     grid = make_grid(small(), {"rollout.workers": workers, "strategy": strategies}, seeds)

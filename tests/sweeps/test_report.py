@@ -76,7 +76,7 @@ def test_theory_stands_beside_the_measured_where_a_law_holds() -> None:
     assert lines[-1].split()[:3] == ["0.5", "100.0", "-"]
 
 
-def test_failed_runs_are_counted_and_their_reasons_told() -> None:
+def test_failed_runs_are_counted_and_their_reasons_reported() -> None:
     bad = {"error": "deadlock at 1 s: nothing", **dict.fromkeys(FIGURES)}
     sweep = _sweep(["rollout.group_size=1,2"], [{}, bad, bad, bad])
     lines = _text(sweep)
@@ -84,7 +84,7 @@ def test_failed_runs_are_counted_and_their_reasons_told() -> None:
     assert lines[-1] == "3 failed: deadlock at 1 s: nothing"
 
 
-def test_only_the_most_frequent_reasons_are_told() -> None:
+def test_only_the_most_frequent_reasons_are_reported() -> None:
     sweep = _sweep(["rollout.group_size=1,2,4"], [{"error": f"reason {n}"} for n in (1, 2, 2, 3, 4, 5)])
     assert failures(sweep) == [
         "2 failed: reason 2",
@@ -94,7 +94,7 @@ def test_only_the_most_frequent_reasons_are_told() -> None:
     ]
 
 
-def test_an_interrupted_sweep_tells_how_far_it_came_and_only_points_with_runs() -> None:
+def test_an_interrupted_sweep_reports_how_far_it_came_and_only_points_with_runs() -> None:
     lines = _text(_sweep(["rollout.workers=4,8,16"], [{}, {}, {}], interrupted=True))
     assert "Interrupted: 3 of 6 runs are done." in lines
     assert [line.split()[0] for line in lines[-2:]] == ["4", "8"]

@@ -186,7 +186,7 @@ def test_a_table_cut_or_damaged_anywhere_is_made_whole(
     assert _files(out) == _files(path)
 
 
-def test_a_sweep_that_is_done_is_only_told_again(whole: tuple[Sweep, Path]) -> None:
+def test_a_sweep_that_is_done_is_only_reported_again(whole: tuple[Sweep, Path]) -> None:
     table, path = whole
     before = _files(path)
     assert sweep(small(), VARY, seeds=3, jobs=1, out=path).rows == table.rows
@@ -218,7 +218,7 @@ def test_a_directory_with_other_files_is_refused(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_what_cannot_be_written_or_read_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_written_or_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SweepError, match="cannot be kept there"):
         sweep(small(), VARY, seeds=1, jobs=1, out=tmp_path / "file" / "out")
@@ -244,7 +244,7 @@ def test_too_little_memory_in_a_process_ends_a_sweep_in_a_sentence(
     assert len(resume(tmp_path / "out", jobs=1).rows) == broken.value.runs
 
 
-def test_a_disk_that_is_full_is_told_and_blocks_nothing_later(
+def test_a_disk_that_is_full_is_reported_and_blocks_nothing_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"

@@ -153,7 +153,7 @@ def test_a_column_is_in_the_order_of_the_rows() -> None:
         sweep.column("nothing")
 
 
-def test_a_figure_that_some_runs_lack_is_told_with_how_many_have_it() -> None:
+def test_a_figure_that_some_runs_lack_is_reported_with_how_many_have_it() -> None:
     scenario = emulator.load_scenario("learning", overrides=["duration=12m"])
     sweep = emulator.sweep(scenario, {"strategy": ["synchronous", "asynchronous"]}, seeds=2, jobs=1)
     never, both = sweep.summary()

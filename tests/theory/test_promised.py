@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import emulator
-from emulator.cli.promise import tell_promise
+from emulator.cli.promise import warn_of_many
 from emulator.scenario import Scenario
 from emulator.theory import expected, limits, promised_episodes
 
@@ -69,22 +69,26 @@ def test_where_no_time_passes_it_is_infinite() -> None:
     assert promised_episodes(scenario(rollout=rollout(5e-324))) == math.inf
 
 
-def test_very_many_are_told_on_stderr_with_how_long_they_take(capsys: pytest.CaptureFixture[str]) -> None:
+def test_very_many_are_announced_with_how_long_they_take(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     many = scenario(rollout=rollout(1e-8))
-    tell_promise([many], quiet=False)
+    warn_of_many([many], quiet=False)
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err == (
         "the run comes to about 800,000,000,000 episodes, which take about 800 hours of computing; "
         "Ctrl-C ends it with what there is until then\n"
     )
-    tell_promise([many, many], quiet=False, runs="the sweep", times=5)
+    warn_of_many([many, many], quiet=False, runs="the sweep", times=5)
     assert capsys.readouterr().err.startswith("the sweep comes to about 8,000,000,000,000 episodes, ")
 
 
-def test_nothing_is_told_of_few_episodes_or_to_who_wants_quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    tell_promise([scenario(), scenario(rollout=rollout(0))], quiet=False)
-    tell_promise([scenario(rollout=rollout(1e-8))], quiet=True)
+def test_few_episodes_and_quiet_runs_get_no_warning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    warn_of_many([scenario(), scenario(rollout=rollout(0))], quiet=False)
+    warn_of_many([scenario(rollout=rollout(1e-8))], quiet=True)
     assert capsys.readouterr() == ("", "")
 
 

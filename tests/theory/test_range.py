@@ -31,7 +31,7 @@ STRATEGIES: list[Any] = [
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
 @pytest.mark.parametrize("episode", EPISODES, ids=str)
-def test_no_law_is_told_that_floats_cannot_hold(episode: Any, strategy: Any) -> None:
+def test_no_law_is_given_that_floats_cannot_hold(episode: Any, strategy: Any) -> None:
     for duration, speed, update in product((5e-324, 60.0, 1e9), (1e-9, 1.0, 1e9), (0, 1e9)):
         scenario = Scenario.model_validate(
             {

@@ -58,7 +58,7 @@ def test_every_format_gives_the_same_values(tmp_path: Path, name: str, text: str
         ("t.txt", "1\n", "s", "a column for the plain text file {path}"),
     ],
 )
-def test_a_mistake_is_told_with_file_and_line(
+def test_a_mistake_is_reported_with_file_and_line(
     tmp_path: Path, name: str, text: str, column: str | int | None, found: str
 ):
     path = tmp_path / name
@@ -140,7 +140,7 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path):
         read_trace(str(tmp_path / "t.csv"), None)
 
 
-def test_a_mistake_far_down_is_told_with_its_line(tmp_path: Path):
+def test_a_mistake_far_down_is_reported_with_its_line(tmp_path: Path):
     path = tmp_path / "t.txt"
     path.write_text("12.345678\n" * 250_000 + "oops\n")
     with pytest.raises(TraceError, match=r"found no number in .*, line 250001;"):

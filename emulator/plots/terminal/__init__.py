@@ -68,9 +68,9 @@ def _names(series: Sequence[Curve | Trades], glyphs: Marks) -> list[Piece]:
 
 def _signs(chart: Lines, glyphs: Marks) -> Iterator[Piece]:
     """What the signs mean that a chart has."""
-    told = [series for panel in chart.panels for series in panel.series]
+    curves = [series for panel in chart.panels for series in panel.series]
     lined = chart.across.numeric
-    if any(point is not None and point.high is not None for series in told for point in series.points):
+    if any(point is not None and point.high is not None for series in curves for point in series.points):
         yield [(f"{glyphs.interval[0] if lined else glyphs.bar[1]} 95 % interval", DIM)]
     if chart.theory:
         yield [(f"{glyphs.theory * 3 if lined else glyphs.axis[0]} theory", DIM)]

@@ -11,7 +11,7 @@ from rich.style import Style as Ink
 from emulator.plots.charts import Style
 from emulator.text import cells, encodable, overlay, width
 
-# In the middle between black and white: a terminal does not tell its ground.
+# In the middle between black and white: a terminal does not say what its background is.
 _COLORS = ["#3a8bc9", "#d94801", "#19a463", "#c99400", "#8a55e6", "#808896", "#d0509c", "#a8702f"]
 SERIES = tuple(Ink(color=color) for color in _COLORS)
 STALE = Ink(color="#d08a00")

@@ -54,8 +54,8 @@ def _map(chart: HeatMap, panel: Ages, columns: list[int], cell: int, glyphs: Mar
         x = left + n * cell
         for k, share in enumerate(panel.shares[i]):
             block.put(x, bottom - k, shade(share, glyphs) * cell, STALE)
-        told = [cut(block.said(word), max(cell - 1, 4)) for word in chart.across.ticks[i].split(", ")]
-        lines = [*told, *[""] * (words - len(told)), means[n]]
+        words_below = [cut(block.said(word), max(cell - 1, 4)) for word in chart.across.ticks[i].split(", ")]
+        lines = [*words_below, *[""] * (words - len(words_below)), means[n]]
         for row, text in enumerate(lines):
             color = DIM if row < words else None
             if text and block.start(x + cell // 2, text) > ends[row]:
@@ -66,12 +66,12 @@ def _map(chart: HeatMap, panel: Ages, columns: list[int], cell: int, glyphs: Mar
 
 def _means(means: Sequence[float | None], width: int) -> list[str]:
     """The means to as many places as all of them have room for, two at most."""
-    told: list[str] = []
+    texts: list[str] = []
     for places in (2, 1, 0):
-        told = ["" if mean is None else f"{mean:.{places}f}" for mean in means]
-        if max(map(len, told)) <= width:
+        texts = ["" if mean is None else f"{mean:.{places}f}" for mean in means]
+        if max(map(len, texts)) <= width:
             break
-    return told
+    return texts
 
 
 def shade(share: float, glyphs: Marks) -> str:

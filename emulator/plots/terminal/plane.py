@@ -17,8 +17,8 @@ class Plane:
     def __init__(
         self, width: int, height: int, glyphs: Marks, *, title: str, label: str, vertical: Ruler
     ) -> None:
-        told = ticks(vertical, max(height // 2, 2))
-        self.left = max(len(text) for _, text in told) + 2
+        marked_values = ticks(vertical, max(height // 2, 2))
+        self.left = max(len(text) for _, text in marked_values) + 2
         self.height = height
         self.vertical = vertical._replace(cells=height)
         self.cells = width - self.left
@@ -28,7 +28,7 @@ class Plane:
         up, across, tick, _, corner = tuple(glyphs.axis)
         for row in range(height):
             self.block.put(self.left - 1, 1 + row, up, DIM)
-        for value, text in told:
+        for value, text in marked_values:
             y = self.row(value)
             self.block.right(self.left - 2, y, text, DIM)
             self.block.put(self.left - 1, y, tick, DIM)
