@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from emulator.exports import export
     from emulator.recording import RecordedLane, Recording, load_scenario, read_recording
-    from emulator.runner import Run, RunInterrupted
+    from emulator.runs import Run, RunInterrupted
     from emulator.scenario import Scenario
     from emulator.sweeps import Sweep, sweep
 
@@ -75,9 +75,9 @@ _HOMES = {
     "RecordedLane": "recording",
     "Recording": "recording",
     "RecordingError": "errors",
-    "Run": "runner",
+    "Run": "runs",
     "RunError": "errors",
-    "RunInterrupted": "runner",
+    "RunInterrupted": "runs",
     "Scenario": "scenario",
     "ScenarioError": "errors",
     "Sweep": "sweeps",

@@ -8,7 +8,8 @@ from emulator.errors import Problem, ScenarioError
 from emulator.learner import LearnerFactory, built_in
 from emulator.recording import ScenarioSource, as_scenario
 from emulator.recording.writing import Recorder
-from emulator.runner import EventSink, Run, Watcher, run_lanes, watch_nothing
+from emulator.runner import EventSink, Watcher, run_lanes, watch_nothing
+from emulator.runs import Run
 from emulator.scenario import Scenario
 
 

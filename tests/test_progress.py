@@ -6,7 +6,8 @@ import emulator
 from emulator.clock import Speed
 from emulator.events import Event
 from emulator.progress import ProgressLines
-from emulator.runner import Run, run_lanes
+from emulator.runner import run_lanes
+from emulator.runs import Run
 from emulator.scenario import Scenario
 
 

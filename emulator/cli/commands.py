@@ -58,7 +58,7 @@ from emulator.version import __version__
 
 if TYPE_CHECKING:
     from emulator.errors import RecordingError
-    from emulator.runner import Run
+    from emulator.runs import Run
 
 
 class _Commands(typer.core.TyperGroup):

@@ -7,7 +7,7 @@ from emulator.clock import ClockStatistics
 from emulator.errors import RunError
 from emulator.events import Inject
 from emulator.recording.reading import RecordedLane, Recording
-from emulator.runner import Run
+from emulator.runs import Run
 from emulator.trace import trace_of
 
 

@@ -24,7 +24,8 @@ from emulator.files import BusyError, Claim, target_of
 from emulator.journal import Block
 from emulator.recording.durations import kept_durations
 from emulator.recording.form import END, FORCE, LONGEST_HEADER, SCHEMA, SUFFIXES, complaint, has_suffix
-from emulator.runner import LineSink, Run, Session, ticks
+from emulator.runner import LineSink, Session, ticks
+from emulator.runs import Run
 from emulator.scenario import Scenario
 from emulator.version import __version__
 

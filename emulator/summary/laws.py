@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from emulator.figures.result import Told
 from emulator.figures.spec import DROPPED_SHARE, LINES, STALENESS, STALENESS_MAX, UPDATES_PER_HOUR
 from emulator.figures.text import setting
-from emulator.runner import Run
+from emulator.runs import Run
 
 if TYPE_CHECKING:
     from emulator.theory import Expectation, Limit

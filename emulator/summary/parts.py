@@ -10,7 +10,7 @@ from emulator.figures import Result
 from emulator.figures.result import Told
 from emulator.figures.spec import GOODPUT, NEWEST_MEAN, SPAN_MAX, WASTED, of_service
 from emulator.figures.text import clock_time, mean_span, span, speed
-from emulator.runner import Run
+from emulator.runs import Run
 
 BUSY = "#4a9fd0"
 ALERT = "#f0a500"

@@ -13,7 +13,7 @@ from emulator.figures import Result
 from emulator.figures import spec as f
 from emulator.figures.result import Derived, Section, Shown, Told
 from emulator.figures.text import NOTHING, setting, times
-from emulator.runner import Run
+from emulator.runs import Run
 from emulator.summary.interventions import interventions_text
 from emulator.summary.laws import theory_beside
 from emulator.summary.parts import DIM, bar, end, footer, heading, says, stopped

@@ -13,7 +13,7 @@ from emulator.figures import Result
 from emulator.figures import spec as f
 from emulator.figures.result import Section, Shown, Told
 from emulator.figures.text import setting, share
-from emulator.runner import Run
+from emulator.runs import Run
 from emulator.summary.interventions import interventions_text
 from emulator.summary.laws import theory_beside
 from emulator.summary.parts import ALERT, BAR, BUSY, DIM, bar, footer, heading, says, stopped

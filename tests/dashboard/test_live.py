@@ -25,7 +25,8 @@ from emulator.dashboard.keys import KeyReader
 from emulator.dashboard.live import Dashboard, Options
 from emulator.dashboard.scale import scale
 from emulator.dashboard.terminal import Terminal
-from emulator.runner import EventSink, Run, Session, run_lanes
+from emulator.runner import EventSink, Session, run_lanes
+from emulator.runs import Run
 from emulator.scenario import Scenario
 from tests.dashboard.scenarios import long_tail
 

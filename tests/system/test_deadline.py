@@ -9,7 +9,7 @@ import emulator
 from emulator import events as ev
 from emulator.figures import Figures
 from emulator.recording import read
-from emulator.runner import Run
+from emulator.runs import Run
 from emulator.scenario import Scenario
 
 
