@@ -54,7 +54,7 @@ class Block:
         times: list[float] = np.insert(self.rows[:, 0], places, others).tolist()
         return times
 
-    def told(
+    def rendered(
         self,
         start: Callable[[float, int, int, int, float], _T],
         finish: Callable[[float, int, int], _T],
@@ -86,7 +86,7 @@ class Block:
 
     def events(self) -> list[ev.Event]:
         """The events, in order."""
-        return self.told(_start, ev.Finish, _itself)
+        return self.rendered(_start, ev.Finish, _itself)
 
 
 def _start(t: float, worker: int, episode: int, version: int, duration: float) -> ev.Event:

@@ -21,7 +21,7 @@ def lines(events: Iterable[Event]) -> bytes:
 
 def lines_of(block: Block) -> bytes:
     """The same of a block, without its events being made."""
-    encoded = block.told(_start, _finish, encode)
+    encoded = block.rendered(_start, _finish, encode)
     encoded.append("")
     return "\n".join(encoded).encode()
 

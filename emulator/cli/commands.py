@@ -87,7 +87,7 @@ def _cleaned() -> Iterator[None]:
 
 app = typer.Typer(
     cls=_Commands,
-    help="Emulates the training of a model by RL: rollout workers, a trainer, stragglers and staleness.",
+    help="Emulates an RL training run: rollout workers, a trainer, stragglers and staleness.",
     no_args_is_help=True,
     add_completion=False,
     # Plain help: rich would cost start-up time, and colour what is not a terminal where CI asks for it.
@@ -230,10 +230,11 @@ def advise(
     as_json: AdviceJsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Say which strategy, with how many workers, trains fastest within limits.
+    """Find which strategy, with how many workers, trains fastest within limits.
 
     Tries the strategies, bounds, oversampling and workers up to the budget on the scenario's own episodes.
-    Limits hold for means over the seeds. The code is 1 if nothing meets them; the answer says what binds.
+    Limits apply to means over the seeds. The exit code is 1 if nothing meets them; the answer then names
+    the limit that binds.
     """
     with endings():
         from emulator.cli.advising import run_advise
@@ -332,7 +333,7 @@ def export(
 
 @app.command()
 def validate(scenario: ScenarioArgument, *, overrides: SetOption = None, seed: SeedOption = None) -> None:
-    """Check a scenario with its lanes; print it resolved."""
+    """Check a scenario and its lanes; print it resolved."""
     with endings():
         import emulator
         from emulator.cli.output import write_yaml

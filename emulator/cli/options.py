@@ -37,7 +37,7 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Put a value in place of the file's, such as rollout.workers=32; repeatable.",
+        help="Override a value of the file, such as rollout.workers=32; repeatable.",
     ),
 ]
 SeedOption = Annotated[
@@ -58,7 +58,7 @@ RecordOption = Annotated[
     typer.Option(
         "--record",
         metavar="FILE",
-        help="Write a recording as the run goes, to a .jsonl or .jsonl.gz file.",
+        help="Write a recording during the run, to a .jsonl or .jsonl.gz file.",
         show_default=False,
     ),
 ]
@@ -73,7 +73,7 @@ HeadlessOption = Annotated[
     bool, typer.Option("--headless", help="No live display: lines of progress on stderr.")
 ]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="The result as JSON on stdout and nothing else there; headless.")
+    bool, typer.Option("--json", help="Print the result as JSON, and nothing else, on stdout; headless.")
 ]
 HoldOption = Annotated[
     bool,
@@ -81,9 +81,11 @@ HoldOption = Annotated[
 ]
 AsciiOption = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters only.")]
 ThemeOption = Annotated[
-    ThemeName, typer.Option("--theme", help="Colours for a dark or a light ground, or none.")
+    ThemeName, typer.Option("--theme", help="Colours for a dark or a light background, or none.")
 ]
-ReplayHeadlessOption = Annotated[bool, typer.Option("--headless", help="No display: the summary at once.")]
+ReplayHeadlessOption = Annotated[
+    bool, typer.Option("--headless", help="No display: print the summary at once.")
+]
 ReplayQuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="The same as --headless.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the summary.")]
 ExportOption = Annotated[
@@ -135,7 +137,7 @@ OutOption = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="Keep runs.csv, summary.csv, the plots and the command in a directory, as the runs end.",
+        help="Write runs.csv, summary.csv, the plots and the command to a directory, as runs finish.",
         show_default=False,
     ),
 ]
@@ -144,7 +146,7 @@ ResumeOption = Annotated[
     typer.Option(
         "--resume",
         metavar="DIR",
-        help="Go on with the sweep in a directory; needs neither SCENARIO nor --vary.",
+        help="Resume the sweep in a directory; takes neither SCENARIO nor --vary.",
         show_default=False,
     ),
 ]
@@ -163,13 +165,13 @@ AddressOption = Annotated[
 ]
 JobsOption = Annotated[
     int | None,
-    typer.Option("--jobs", metavar="N", help="How many processes.", show_default="one a core"),
+    typer.Option("--jobs", metavar="N", help="How many processes.", show_default="one per core"),
 ]
 RowsOption = Annotated[
-    bool, typer.Option("--json", help="A line of JSON for each run on stdout and nothing else there.")
+    bool, typer.Option("--json", help="Print a line of JSON for each run, and nothing else, on stdout.")
 ]
 AdviceJsonOption = Annotated[
-    bool, typer.Option("--json", help="The answer as JSON on stdout and nothing else there.")
+    bool, typer.Option("--json", help="Print the answer as JSON, and nothing else, on stdout.")
 ]
 AdviceSeedsOption = Annotated[
     str | None,
@@ -183,7 +185,7 @@ AdviceSeedsOption = Annotated[
 MaxStalenessOption = Annotated[
     float | None,
     typer.Option(
-        "--max-staleness", metavar="N", help="The most mean staleness, in versions.", show_default=False
+        "--max-staleness", metavar="N", help="The highest mean staleness, in versions.", show_default=False
     ),
 ]
 MaxP95Option = Annotated[
@@ -191,7 +193,7 @@ MaxP95Option = Annotated[
     typer.Option(
         "--max-staleness-p95",
         metavar="N",
-        help="The most staleness of 95 % of the episodes.",
+        help="The highest 95th percentile of staleness, in versions.",
         show_default=False,
     ),
 ]
@@ -200,7 +202,7 @@ MaxOldestOption = Annotated[
     typer.Option(
         "--max-staleness-max",
         metavar="N",
-        help="The most staleness of any episode, as the mean of the runs' largest.",
+        help="The highest staleness of any episode: the mean over runs of their largest.",
         show_default=False,
     ),
 ]
@@ -209,7 +211,7 @@ MinBiasOption = Annotated[
     typer.Option(
         "--min-length-bias",
         metavar="SHARE",
-        help="The least length bias: trained over started durations, 1 is unbiased.",
+        help="The lowest length bias: trained over started durations, 1 is unbiased.",
         show_default=False,
     ),
 ]
@@ -218,7 +220,7 @@ MinGoodputOption = Annotated[
     typer.Option(
         "--min-goodput",
         metavar="SHARE",
-        help="The least share of the workers' time that goes into episodes not thrown away.",
+        help="The lowest goodput: the share of the workers' time spent on episodes that are not thrown away.",
         show_default=False,
     ),
 ]

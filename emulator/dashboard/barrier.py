@@ -25,7 +25,7 @@ class _Loss(NamedTuple):
 
 
 class Barrier:
-    """The waits for a last arrival in one lane; those from `notable` seconds on are told to the log."""
+    """The waits for a last arrival in one lane; those from `notable` seconds on go to the log."""
 
     def __init__(self, log: Log, notable: float) -> None:
         self.seconds = 0.0
@@ -98,7 +98,7 @@ class Barrier:
                 self._retries.pop(episode, None)
 
     def _explain(self, t: float, waited: float, last: ev.Finish, begun: float) -> None:
-        """Tell of the longest wait in the log, once there has been one with a cause to be told."""
+        """Log the longest wait, once there has been one with a cause to name."""
         times, failure = self._retries.get(last.episode, (0, ""))
         what = f"episode {last.episode}"
         if times:

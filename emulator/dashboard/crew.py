@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from emulator.dashboard.scale import Scale
 from emulator.dashboard.theme import AGES, Role
 
-# Plain numbers: the fold compares and counts them some hundred thousand times a second.
+# Plain numbers: the fold compares and counts them some hundred thousand times per second.
 ABSENT: Final = int(Role.ABSENT)
 IDLE: Final = int(Role.IDLE)
 RUN: Final = int(Role.RUN)

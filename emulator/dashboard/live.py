@@ -221,7 +221,7 @@ class Show:
     def _draw_if_changed(self) -> None:
         """Draw the present, unless nothing has changed or the terminal is busy with the last frame.
 
-        In the background nothing is drawn until the terminal is ours again, of which no signal tells.
+        In the background nothing is drawn until the terminal is ours again, which no signal announces.
         """
         if not self._terminal.entered:
             self._take_terminal()

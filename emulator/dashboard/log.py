@@ -14,7 +14,7 @@ _COUNTLESS = 1e6  # medians, of which nobody wants to read a number
 class Entry(NamedTuple):
     """One line: when, of which kind (the log's order of importance is by kind), and what happened.
 
-    `counted` is how many a line that counts tells of; 0 for any other line.
+    `counted` is how many a line that counts stands for; 0 for any other line.
     """
 
     t: float

@@ -1,6 +1,6 @@
 """A recording as it is played: the same dashboard, at any speed, with seeking back and forth.
 
-Emulated time goes by on the loop as in a run, so pacing, pauses and steps are the clock's; where the
+Emulated time passes on the loop as in a run, so pacing, pauses and steps are the clock's; where the
 recording stands is that time since the last jump, and where the jump went to. A timer for the next moment
 at which something happens keeps it from being overtaken, and is what a step and the highest speed go to.
 """

@@ -93,8 +93,8 @@ class States:
         self._advanced = t
         if t >= self.t_end:
             self._tell_cut()
-        for lane, end, told in zip(self._lanes, self._ends, self._recording.lanes, strict=True):
-            lane.error = told.error if t >= end else None
+        for lane, end, recorded in zip(self._lanes, self._ends, self._recording.lanes, strict=True):
+            lane.error = recorded.error if t >= end else None
         return self._lanes
 
     def goal(self, key: str, now: float, here: float) -> float | None:
@@ -182,7 +182,7 @@ def _moments(recording: Recording) -> tuple[list[float], list[float]]:
 
 
 class _Packer(pickle.Pickler):
-    """Packs what changes; what does not is told by its place in `shared`."""
+    """Packs what changes; what does not is named by its place in `shared`."""
 
     def __init__(self, file: io.BytesIO, lanes: Sequence[ShownLane]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)

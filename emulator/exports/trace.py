@@ -100,13 +100,13 @@ class _Process:
         """The slice of a task, and the slices of what its time went to."""
         who, _, _, _, task, begun, _ = stretches[0]
         if task >= 0:
-            name, told = f"episode {task}", None
+            name, args = f"episode {task}", None
             if who == TRAINER:
                 name = "push" if task % 2 else f"update {task // 2}"
             else:
-                told = self._episode(task)
+                args = self._episode(task)
                 self._last[task] = who, begun, stretches[-1].end
-            yield self._slice(who, name, begun, stretches[-1].end, args=told, cat="task")
+            yield self._slice(who, name, begun, stretches[-1].end, args=args, cat="task")
         for stretch in stretches:
             cause = {"cause": stretch.cause} if stretch.cause else None
             yield self._slice(who, stretch.account, stretch.start, stretch.end, args=cause, cat="account")

@@ -21,7 +21,7 @@ class Accounts(ColumnFold):
     """What the events of a lane add up to until any moment from the last of them on."""
 
     def worker_seconds(self, t: float) -> dict[str, float]:
-        """Worker seconds up to `t` by state, and `wasted`, the part of `generating` that was in vain."""
+        """Worker seconds up to `t` by state, and `wasted`, the part of `generating` that was wasted."""
         present = Counter(worker.account for worker in self.workers.values())
         terms = {
             account: chain(total.terms, repeat(t, present[account]))

@@ -1,4 +1,4 @@
-"""What `LaneState` tells those who build on it."""
+"""What `LaneState` passes on to whatever builds on it."""
 
 from collections.abc import Sequence
 

@@ -2,7 +2,7 @@
 
 `max_staleness` bounds how old the data gets, in one of three ways. A `gate` limits how many episodes are
 out (AReaL's max_head_offpolicyness, SkyRL, verl's staleness_threshold): a straggler can still exceed it.
-`drop` discards what is too old when the trainer looks (TRL's AsyncGRPO); `cancel` also gives up what is
+`drop` discards what is too old when the trainer looks (TRL's AsyncGRPO); `cancel` also aborts what is
 still running (prime-rl's max_off_policy_steps). These two bound the age of every trained episode, and
 throw the long ones away.
 """

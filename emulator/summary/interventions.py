@@ -9,16 +9,16 @@ _MOST = 3
 
 
 def injection(action: dict[str, Any]) -> str:
-    """One line that tells an injection, or a timeline entry: ``straggler: episode 1000 x8``."""
+    """An injection in one line, or a timeline entry: ``straggler: episode 1000 x8``."""
     ((name, about),) = [(key, value) for key, value in action.items() if isinstance(value, dict)]
     return f"{name.replace('_', ' ')}: {', '.join(_part(key, value) for key, value in about.items())}"
 
 
 def interventions_text(entries: Sequence[dict[str, Any]]) -> str:
     """The first of some timeline entries, each with its time, and how many more there are."""
-    told = [f"{clock_time(entry['at'])} {injection(entry)}" for entry in entries[:_MOST]]
-    more = len(entries) - len(told)
-    return "; ".join([*told, *([f"and {more:,} more"] if more else [])])
+    lines = [f"{clock_time(entry['at'])} {injection(entry)}" for entry in entries[:_MOST]]
+    more = len(entries) - len(lines)
+    return "; ".join([*lines, *([f"and {more:,} more"] if more else [])])
 
 
 def _part(key: str, value: Any) -> str:

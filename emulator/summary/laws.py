@@ -1,4 +1,4 @@
-"""What theory says of a run, told beside what was measured."""
+"""What theory says of a run, beside what was measured."""
 
 from typing import TYPE_CHECKING
 
@@ -26,17 +26,17 @@ def theory_beside(run: Run, *, ascii_only: bool, brief: bool = False) -> dict[st
     changed = {"duration": seconds, "events": run.scenario.events or run.interventions}
     scenario = run.scenario.model_copy(update=changed)
     laws, found = expected(scenario), limits(scenario)
-    told: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for figure in _TOLD:
         name = figure.name
         if name in laws:
-            told[name] = _law_text(laws[name], figure, ascii_only=ascii_only)
+            texts[name] = _law_text(laws[name], figure, ascii_only=ascii_only)
         # How far updates are from the most possible is how busy the trainer is.
         elif name in found and (figure, found[name].kind) != (UPDATES_PER_HOUR, "at most"):
-            told[name] = _limit_words(found[name], figure, ascii_only=ascii_only, brief=brief)
-    if not brief and STALENESS.name in told and STALENESS.name in found and STALENESS_MAX.name not in found:
-        told[STALENESS.name] += " on average"
-    return told
+            texts[name] = _limit_words(found[name], figure, ascii_only=ascii_only, brief=brief)
+    if not brief and STALENESS.name in texts and STALENESS.name in found and STALENESS_MAX.name not in found:
+        texts[STALENESS.name] += " on average"
+    return texts
 
 
 _TOLD: tuple[Told[float], ...] = (*(line.head for line in LINES), DROPPED_SHARE)

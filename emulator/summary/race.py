@@ -145,20 +145,20 @@ class RaceSummary:
         """What theory says of lanes that are rows, a line for a figure."""
         lines = []
         for figure in (f.UPDATES_PER_HOUR, f.STALENESS):
-            told = [
+            cells = [
                 f"{run.name} {law[figure.name].partition(' ±')[0].partition(' +-')[0]}"
                 for run, law in zip(self.runs, laws, strict=True)
                 if figure.name in law
             ]
-            if told:
-                lines.append(_flowing(f"theory, {figure.label}:", told, width))
-        told = [
+            if cells:
+                lines.append(_flowing(f"theory, {figure.label}:", cells, width))
+        cells = [
             f"{run.name} {Result(run.result).text(f.DROPPED_SHARE)} (theory {law[f.DROPPED_SHARE.name]})"
             for run, law in zip(self.runs, laws, strict=True)
             if f.DROPPED_SHARE.name in law
         ]
-        if told:
-            lines.append(_flowing(f"dropped {f.DROPPED_SHARE.label}:", told, width))
+        if cells:
+            lines.append(_flowing(f"dropped {f.DROPPED_SHARE.label}:", cells, width))
         for place, line in enumerate(lines):
             yield Text(line if place else f"\n{line}", style=DIM)
 
@@ -168,8 +168,8 @@ class RaceSummary:
         if lines:
             yield Text()
         for row in lines:
-            told = [f"{run.name} {cell}" for run, cell in zip(self.runs, row.cells, strict=True) if cell]
-            yield Text(f"{row.name.strip()}: {', '.join(told)}", style=DIM)
+            cells = [f"{run.name} {cell}" for run, cell in zip(self.runs, row.cells, strict=True) if cell]
+            yield Text(f"{row.name.strip()}: {', '.join(cells)}", style=DIM)
 
     def _learning_lines(self) -> Iterator["_Row"]:
         """Lines of a race in which anything learns; nothing stands for a lane in which nothing does."""
