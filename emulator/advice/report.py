@@ -102,7 +102,8 @@ def _card(place: str, found: Choice, advice: Advice, sign: str) -> Iterator[Rend
     """An option in full; its YAML begins in the first column, ready to be pasted."""
     option = found.option
     yield Text(f"{place}  {option.name}", style="bold")
-    yield Padding(Text(f"as in {option.like}", style=_DIM), (0, 0, 0, 3))
+    if option.like:
+        yield Padding(Text(f"as in {option.like}", style=_DIM), (0, 0, 0, 3))
     lines = [_miss(option, limit) for limit in missed(option, advice.limits)]
     if lines:
         of = "those that miss one limit alone" if len(lines) == 1 < len(advice.limits) else "all"

@@ -99,8 +99,8 @@ class Synchronous(Strategy):
 
     @property
     def systems(self) -> str:
-        """By what becomes of the unfinished."""
-        return _SYSTEMS[self.unfinished]
+        """By what becomes of the unfinished; none is known for a deadline."""
+        return "" if self.deadline is not None else _SYSTEMS[self.unfinished]
 
     @property
     def color(self) -> int:

@@ -163,4 +163,6 @@ def test_a_deadline_needs_somewhere_to_put_what_is_unfinished() -> None:
         "strategy.deadline: found 60 s; allowed: unfinished: abort, resume or defer beside it: "
         "with wait a round waits for all"
     )
-    assert not list(sync(deadline=60, unfinished="resume").violations(SETTING))
+    budget = sync(deadline=60, unfinished="resume")
+    assert not list(budget.violations(SETTING))
+    assert (budget.systems, budget.may_shorten_batches) == ("", True)
