@@ -116,9 +116,15 @@ class Journal:
     def __len__(self) -> int:
         return self._passed_on + len(self.rows) // _ROW_BYTES + len(self._others)
 
-    def write(self, event: ev.Event) -> None:
-        """Take the next event."""
-        self._others.append((len(self.rows) // _ROW_BYTES, event))
+    def write(self, event: ev.Event) -> int:
+        """Take the next event, and hand on what there is if it is enough; returns how many came so far."""
+        others, rows = self._others, len(self.rows) // _ROW_BYTES
+        others.append((rows, event))
+        waiting = rows + len(others)
+        written = self._passed_on + waiting
+        if waiting >= self._block:
+            self.pass_on()
+        return written
 
     def pass_on_if_long(self) -> None:
         """Hand the events on if they are enough for a block."""

@@ -29,7 +29,7 @@ from emulator.runs import Run, RunInterrupted
 from emulator.scenario import Scenario
 from emulator.scenario.timeline import Event as TimelineEntry
 from emulator.signals import interrupting
-from emulator.system.lane import Lane
+from emulator.system.system import System
 from emulator.trace import TraceHash
 
 _PATIENCE = 0.2  # wall seconds
@@ -60,7 +60,7 @@ class LaneView:
         # Whoever watches is to get the events little by little, or reading them would halt the clock.
         watched = bool(sinks) or line_sink is not None
         self._journal = Journal(self._read, 1 if watched else scenario.rollout.workers)
-        self._lane = Lane(scenario, loop, self._journal, learner)
+        self._system = System(scenario, loop, self._journal, learner)
         self._loop = loop
         self._figures = Figures(scenario)
         self._trace = TraceHash()
@@ -100,7 +100,7 @@ class LaneView:
     async def run(self) -> None:
         """Run to the end; what makes it impossible to go on is kept in `error`."""
         try:
-            await self._lane.run()
+            await self._system.run()
         except RunError as error:
             self.error = error
         finally:
@@ -109,7 +109,7 @@ class LaneView:
     def inject(self, entry: TimelineEntry) -> None:
         """Let a timeline entry take effect now, whatever its time; it is recorded resolved."""
         if self._ended_at is None:
-            self._lane.timeline.inject(entry)
+            self._system.timeline.inject(entry)
 
     def outcome(self, clock: ClockStatistics, *, interrupted: bool) -> Run:
         """What came of it."""

@@ -1,47 +1,47 @@
 """Says who waits for what when nothing can happen any more."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
-if TYPE_CHECKING:
-    from emulator.system.lane import Lane
+from emulator.scenario import Scenario
+from emulator.system.queue import EpisodeQueue, LoneEpisodeQueue
+from emulator.system.worker import Worker
 
 
-def explain(lane: "Lane") -> str:
+def explain(
+    scenario: Scenario,
+    batch_groups: int,
+    queue: EpisodeQueue | LoneEpisodeQueue,
+    workers: Collection[Worker],
+    *,
+    trainer_free: bool,
+) -> str:
     """One sentence on who waits for what in a lane in which no timer is set."""
-    parts = [_trainer(lane)]
-    parts += [f"{_count(number, 'worker')} {reason}" for reason, number in _waiting_workers(lane).items()]
-    if not lane.workforce.workers:
+    free = _free_trainer(scenario, batch_groups, queue)
+    parts = [free if trainer_free else "the trainer waits for the round that is generated"]
+    reasons = Counter(map(_reason, workers))
+    parts += [f"{_count(number, 'worker')} {reason}" for reason, number in reasons.items()]
+    if not workers:
         parts.append("no workers are left")
     return "; ".join(parts) + "; nothing that is running can change that"
 
 
-def _trainer(lane: "Lane") -> str:
-    if not lane.trainer.free:
-        return "the trainer waits for the round that is generated"
-    size = lane.scenario.rollout.group_size
-    there = f"the queue holds {_count(lane.queue.qsize(), 'episode')}"
+def _free_trainer(scenario: Scenario, batch_groups: int, queue: EpisodeQueue | LoneEpisodeQueue) -> str:
+    size = scenario.rollout.group_size
+    there = f"the queue holds {_count(queue.qsize(), 'episode')}"
     if size == 1:
-        return (
-            f"the trainer waits for {_count(lane.scenario.trainer.batch_size, 'finished episode')}, {there}"
-        )
-    wanted = f"{_count(lane.strategy.batch_groups, 'complete group')} of {size}"
-    complete = _count(len(lane.queue.complete), "complete group")
+        return f"the trainer waits for {_count(scenario.trainer.batch_size, 'finished episode')}, {there}"
+    wanted = f"{_count(batch_groups, 'complete group')} of {size}"
+    complete = _count(len(queue.complete), "complete group")
     return f"the trainer waits for {wanted}, {there}, {complete} among them"
 
 
-def _waiting_workers(lane: "Lane") -> Counter[str]:
-    reasons: Counter[str] = Counter()
-    for worker in lane.workforce.workers.values():
-        if worker.held is not None:
-            reasons["with a finished episode for which the queue has no room"] += 1
-        elif worker.in_sandbox_line:
-            reasons["in line for a sandbox"] += 1
-        elif worker.gated:
-            reasons["at the staleness gate until a publication"] += 1
-        else:
-            reasons["free until the next round"] += 1
-    return reasons
+def _reason(worker: Worker) -> str:
+    if worker.held is not None:
+        return "with a finished episode for which the queue has no room"
+    if worker.in_sandbox_line:
+        return "in line for a sandbox"
+    return "at the staleness gate until a publication" if worker.gated else "free until the next round"
 
 
 def _count(number: int, what: str) -> str:

@@ -52,10 +52,6 @@ class Group:
         self.lost_members += 1
         self.members.remove(episode)
 
-    def add_finished(self, episode: "Episode") -> None:
-        """A member has finished."""
-        self.finished.append(episode)
-
     def dissolve(self) -> None:
         """Let go of the members: it is trained or lost.
 
@@ -90,6 +86,7 @@ class Episode:
     attempts_left = 0
     fails = False
     has_sandbox = False
+    resumed = False  # it was paused, and is taken up again
     longer: tuple[float, ...] = ()
     remaining: float | None = None
     paused_speed = 1.0
@@ -154,19 +151,29 @@ class Episode:
 
 
 class GroupedEpisode(Episode):
-    """An episode that has siblings."""
+    """An episode that has siblings in a `group`."""
+
+    __slots__ = (
+        "duration",
+        "factor",
+        "generating_since",
+        "group",
+        "number",
+        "remaining",
+        "version",
+        "whole",
+    )
+    group: Group
 
     def __init__(self, number: int, group: Group, duration: float, factor: float, version: int) -> None:
         self.number = number
-        self._group = group
+        self.group = group
         self.duration = duration
         self.factor = factor
         self.version = version
-
-    @property
-    def group(self) -> Group:
-        """The group that it is a member of."""
-        return self._group
+        self.generating_since = PENDING
+        self.whole = False
+        self.remaining = None
 
 
 class LoneEpisode(Episode):
@@ -202,9 +209,6 @@ class LoneEpisode(Episode):
         """Itself, once it has finished."""
         return (self,) if self.whole else ()
 
-    def add_finished(self, episode: Episode) -> None:
-        """It has finished: it knows."""
-
     def lose(self, episode: Episode) -> None:
         """It will not finish."""
         self.can_complete = False
@@ -227,6 +231,8 @@ class Source:
         self._next_duration = next_duration
         self._group_size = group_size
         self._planned = group_size + redundancy
+        self.alone = self._planned == 1
+        """Whether episodes have no groups."""
         self._next_group = 0
         self.next_number = 0
         self._open: dict[int, Group] = {}
@@ -234,7 +240,10 @@ class Source:
 
     def group_in_progress(self, held_back: Collection[int]) -> int | None:
         """The oldest group that has members yet to start and is not held back, if there is one."""
-        return next((number for number in self._open if number not in held_back), None)
+        for number in self._open:
+            if number not in held_back:
+                return number
+        return None
 
     def multiply_duration(self, number: int, factor: float) -> float:
         """Make an episode that has not started take `factor` times as long; returns how many times in all."""
@@ -255,30 +264,25 @@ class Source:
         episode.factor = self._factors.pop(number, 1.0) if self._factors else 1.0
         return episode
 
-    def start_member(self, group: int, version: int) -> Episode:
-        """The next member of a group in progress."""
-        return self._start(self._open[group], version)
+    def start_member(self, number: int, version: int) -> Episode:
+        """The next member of a group in progress, by the group's number."""
+        group, place = self._open[number], self.next_number
+        self.next_number = place + 1
+        factor = self._factors.pop(place, 1.0) if self._factors else 1.0
+        episode = GroupedEpisode(place, group, self._next_duration(), factor, version)
+        group.started += 1
+        group.members.append(episode)
+        if group.started == group.planned:
+            del self._open[number]
+        return episode
 
     def start_group(self, version: int) -> Episode:
         """The first member of a new group."""
         group = Group(self._next_group, self._group_size, self._planned)
         self._next_group += 1
-        if self._planned > 1:
-            self._open[group.number] = group
-        return self._start(group, version)
+        self._open[group.number] = group
+        return self.start_member(group.number, version)
 
     def close(self, group: AnyGroup) -> None:
         """Start no more members of the group."""
         self._open.pop(group.number, None)
-
-    def _start(self, group: Group, version: int) -> Episode:
-        number = self.next_number
-        self.next_number += 1
-        episode = GroupedEpisode(
-            number, group, self._next_duration(), self._factors.pop(number, 1.0), version
-        )
-        group.started += 1
-        group.members.append(episode)
-        if group.started == group.planned:
-            self._open.pop(group.number, None)
-        return episode

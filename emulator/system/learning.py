@@ -5,19 +5,17 @@ Lanes without a learner use none of it, and pay nothing for it.
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
 from emulator import events as ev
 from emulator.errors import LearnerError
 from emulator.learner import Learner, LearningFigures, Rank, Trajectory, TrajectoryGroup
-from emulator.system.episodes import AnyGroup, Episode, Group, GroupedEpisode, LoneEpisode, Source
+from emulator.system.chronicle import Chronicle
+from emulator.system.episodes import AnyGroup, Episode, GroupedEpisode, LoneEpisode, Source
 from emulator.text import clean
-
-if TYPE_CHECKING:
-    from emulator.system.lane import Lane
+from emulator.values.distributions import Distribution
 
 _EPISODES_A_VERSION = 1024
 """For so many episodes that wait, old versions are kept a publication longer, to save looking."""
@@ -105,8 +103,10 @@ class LearningSource(Source):
         super().close(group)
         self._durations.pop(group.number, None)
 
-    def _start(self, group: Group, version: int) -> Episode:
-        made = super()._start(group, version)
+    def start_member(self, number: int, version: int) -> Episode:
+        """The next member of a group in progress."""
+        group = self._open[number]
+        made = super().start_member(number, version)
         episode = LearningGroupedEpisode(made.number, group, made.duration, made.factor, version)
         group.members[-1] = episode
         episode.durations = self._durations.setdefault(group.number, [])
@@ -120,10 +120,17 @@ class LearningSource(Source):
 class Learning:
     """Tells the learner of one lane what it needs to know, and the journal what it makes of that."""
 
-    def __init__(self, lane: "Lane", learner: Learner) -> None:
-        self._lane = lane
+    def __init__(
+        self,
+        chronicle: Chronicle,
+        learner: Learner,
+        durations: Distribution,
+        untrained: Callable[[], Iterable[Episode]],
+    ) -> None:
+        self._chronicle = chronicle
         self._learner = learner
-        self._durations = lane.scenario.rollout.episode_seconds
+        self._durations = durations
+        self._untrained = untrained
         self._batch: list[TrajectoryGroup] = []
         self._next_retirement = 0
 
@@ -139,8 +146,8 @@ class Learning:
         if not all(abs(figure) <= _LARGEST for figure in figures):
             told = ", ".join(f"{n} {f!r}" for n, f in zip(LearningFigures._fields, figures, strict=True))
             must = f"which must be finite and at most {_LARGEST:g}; the learning_rate may have to be smaller"
-            raise LearnerError(self._lane.now, f"update {update} came to {told}, {must}")
-        self._lane.emit_uncounted(ev.Learn(self._lane.now, update, *figures))
+            raise LearnerError(self._chronicle.now, f"update {update} came to {told}, {must}")
+        self._chronicle.emit_uncounted(ev.Learn(self._chronicle.now, update, *figures))
 
     @contextmanager
     def _blamed(self, what: str) -> Iterator[None]:
@@ -152,7 +159,7 @@ class Learning:
             raise
         except BaseException as error:
             # Of asyncio's CancelledError too, which here is the learner's own: nothing is awaited.
-            raise LearnerError(self._lane.now, f"{what} raised {_words(error)}") from error
+            raise LearnerError(self._chronicle.now, f"{what} raised {_words(error)}") from error
 
     def publish(self, version: int) -> None:
         """A version is published; those that no episode has any part of are forgotten, sooner or later."""
@@ -165,12 +172,6 @@ class Learning:
         with self._blamed(f"the retirement of versions at version {version}"):
             self._learner.retire(needed)
         self._next_retirement = version + 1 + len(episodes) // _EPISODES_A_VERSION
-
-    def _untrained(self) -> Iterable[Episode]:
-        """The episodes that can still be trained: they run, are held, paused or queued."""
-        workers = self._lane.workforce.workers.values()
-        at_workers = (e for worker in workers for e in (worker.episode, worker.held) if e is not None)
-        return chain(at_workers, self._lane.book.paused.values(), self._lane.queue.items.values())
 
     def _trajectories(self, group: AnyGroup) -> TrajectoryGroup:
         if isinstance(group, LoneEpisode):

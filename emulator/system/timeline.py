@@ -6,30 +6,44 @@ What hits nobody is not told.
 """
 
 import math
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulator import events as ev
 from emulator.clock import Phase
 from emulator.scenario import timeline as entries
-
-if TYPE_CHECKING:
-    from emulator.system.lane import Lane
+from emulator.system.book import Book
+from emulator.system.chronicle import Chronicle
+from emulator.system.trainer import TrainerTask
+from emulator.system.workforce import Workforce
 
 
 class Timeline:
     """The injections of one lane, each applied when its instant has settled, in order."""
 
-    def __init__(self, lane: "Lane") -> None:
-        self._lane = lane
+    def __init__(
+        self,
+        *,
+        chronicle: Chronicle,
+        entries: Iterable[entries.Event],
+        workforce: Workforce,
+        book: Book,
+        trainer: TrainerTask,
+    ) -> None:
+        self._chronicle = chronicle
+        self._entries = tuple(entries)
+        self._workforce = workforce
+        self._book = book
+        self._trainer = trainer
 
     def start(self) -> None:
         """Apply the entries at 0 and set timers for the rest."""
-        for entry in self._lane.scenario.events:
+        for entry in self._entries:
             if entry.at == 0:
                 self._apply(entry)
             else:
-                self._lane.timers.call_at(entry.at, partial(self.inject, entry))
+                self._chronicle.timers.call_at(entry.at, partial(self.inject, entry))
 
     def inject(self, entry: entries.Event) -> None:
         """Apply an entry when the present instant has settled, whatever its `at`.
@@ -37,29 +51,29 @@ class Timeline:
         Of several, each waits until what the one before brought about has settled too. So it makes no
         difference whether they stand in a file or come from a person, one after the other.
         """
-        if self._lane.now == 0:
+        if self._chronicle.now == 0:
             # What a file says of 0 precedes the first start; a person comes after it.
-            self._lane.timers.call_at(math.nextafter(0, 1), partial(self.inject, entry))
+            self._chronicle.timers.call_at(math.nextafter(0, 1), partial(self.inject, entry))
         else:
-            self._lane.loop.call_when_settled(Phase.TIMELINE, self._apply, entry)
+            self._chronicle.loop.call_when_settled(Phase.TIMELINE, self._apply, entry)
 
     def _apply(self, entry: entries.Event) -> None:
-        self._lane.count_anew()
+        self._chronicle.count_anew()
         match entry.action:
             case entries.Straggler() as action:
                 self._straggle(action)
             case entries.StallTrainer() as action:
                 self._tell("stall_trainer", **{"for": action.for_seconds})
-                self._lane.trainer.stall(action.for_seconds)
+                self._trainer.stall(action.for_seconds)
             case entries.AddWorkers() as action:
                 self._tell("add_workers", count=action.count)
-                self._lane.workforce.join(action.count)
+                self._workforce.join(action.count)
             case entries.RemoveWorkers() as action:
                 wanted = action.count if action.workers is None else action.workers
                 assert wanted is not None
                 if numbers := self._resolve(wanted):
                     self._tell("remove_workers", workers=numbers)
-                    self._lane.workforce.leave(numbers)
+                    self._workforce.leave(numbers)
             case entries.Slow() | entries.Crash() as action:
                 if numbers := self._resolve(action.workers):
                     self._hit(action, numbers)
@@ -70,40 +84,40 @@ class Timeline:
             self._slow(numbers, action.factor, action.for_seconds)
         else:
             self._tell("crash", workers=numbers, restart_seconds=action.restart_seconds)
-            self._lane.workforce.crash(numbers, action.restart_seconds)
+            self._workforce.crash(numbers, action.restart_seconds)
 
     def _tell(self, kind: str, **action: Any) -> None:
-        self._lane.emit(ev.Inject(self._lane.now, {kind: action}))
+        self._chronicle.emit(ev.Inject(self._chronicle.now, {kind: action}))
 
     def _resolve(self, wanted: int | tuple[int, ...]) -> list[int]:
         """A number of workers means the lowest-numbered that are up; of a list, those that are there."""
-        workers = self._lane.workforce.workers
+        workers = self._workforce.workers
         if isinstance(wanted, int):
             return [number for number, worker in workers.items() if worker.up][:wanted]
         return sorted(number for number in wanted if number in workers)
 
     def _straggle(self, action: entries.Straggler) -> None:
-        lane = self._lane
         number = action.episode
         if action.worker is not None:
-            worker = lane.workforce.workers.get(action.worker)
+            worker = self._workforce.workers.get(action.worker)
             if worker is None or worker.episode is None:
                 return
             number = worker.episode.number
         assert number is not None
         self._tell("straggler", episode=number, factor=action.factor)
-        lane.in_range(self._multiply_duration(number, action.factor), f"the factor of episode {number}")
+        self._chronicle.in_range(
+            self._multiply_duration(number, action.factor), f"the factor of episode {number}"
+        )
 
     def _multiply_duration(self, number: int, factor: float) -> float:
         """Make an episode take `factor` times as long, wherever it is; returns how many times in all."""
-        lane = self._lane
-        if number >= lane.book.source.next_number:
-            return lane.book.source.multiply_duration(number, factor)
-        for worker in lane.workforce.workers.values():
+        if number >= self._book.source.next_number:
+            return self._book.source.multiply_duration(number, factor)
+        for worker in self._workforce.workers.values():
             if (episode := worker.episode) is not None and episode.number == number:
                 worker.multiply_duration(factor)
                 return episode.factor
-        if (episode := lane.book.paused.get(number)) is not None:
+        if (episode := self._book.paused.get(number)) is not None:
             longer = episode.multiply_duration(factor)
             if episode.remaining is not None:
                 episode.longer += (longer,)
@@ -111,7 +125,7 @@ class Timeline:
         return 1.0
 
     def _slow(self, numbers: list[int], factor: float, seconds: float) -> None:
-        slowed = [self._lane.workforce.workers[number] for number in numbers]
+        slowed = [self._workforce.workers[number] for number in numbers]
         for worker in slowed:
             worker.slow_down(factor)
 
@@ -120,4 +134,4 @@ class Timeline:
                 worker.speed_up(factor)
 
         # Not counted as pending: its end starts nothing that was not going on.
-        self._lane.loop.call_at(self._lane.now + seconds, recover)
+        self._chronicle.loop.call_at(self._chronicle.now + seconds, recover)

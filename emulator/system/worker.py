@@ -7,15 +7,12 @@ plain calls that move its alarm; its task sleeps on that alarm and wakes when th
 import asyncio
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from emulator import events as ev
 from emulator.clock import Alarm
+from emulator.system.chronicle import Chronicle
 from emulator.system.episodes import PENDING, Episode
-from emulator.system.sandboxes import Attempts
-
-if TYPE_CHECKING:
-    from emulator.system.lane import Lane
+from emulator.system.sandboxes import Attempts, SandboxPool
 
 
 class Worker:
@@ -29,11 +26,14 @@ class Worker:
     __slots__ = (
         "_alarm",
         "_attempts",
+        "_chronicle",
         "_generates",
-        "_lane",
         "_loop",
+        "_resume_overhead",
+        "_sandboxes",
         "_slowdowns",
         "_speed",
+        "_thaw_at",
         "deadline",
         "due",
         "effective_speed",
@@ -47,7 +47,16 @@ class Worker:
         "up",
     )
 
-    def __init__(self, lane: "Lane", number: int, speed: float, attempts: Attempts | None) -> None:
+    def __init__(
+        self,
+        number: int,
+        *,
+        chronicle: Chronicle,
+        sandboxes: SandboxPool,
+        speed: float,
+        attempts: Attempts | None,
+        resume_overhead: float,
+    ) -> None:
         self.number = number
         self.episode: Episode | None = None
         self.held: Episode | None = None
@@ -59,13 +68,16 @@ class Worker:
         self.due = PENDING
         self.generate_at = PENDING
         self.deadline = PENDING
-        self._lane = lane
-        self._loop = lane.loop
+        self._chronicle = chronicle
+        self._loop = chronicle.loop
+        self._sandboxes = sandboxes
+        self._resume_overhead = resume_overhead
+        self._thaw_at = 0.0
         self._speed = speed
         self._slowdowns: tuple[float, ...] = ()
         self._set_effective_speed()
         self._attempts = attempts
-        self._alarm = Alarm(lane.timers)
+        self._alarm = Alarm(chronicle.timers)
         self._generates: asyncio.TimerHandle | None = None
 
     @property
@@ -79,12 +91,16 @@ class Worker:
         """Whether an attempt is going on: an episode is taken and has what it needs."""
         return self.episode is not None and not self.in_sandbox_line
 
-    async def run(self) -> None:
-        """Sleep until the attempt is over, hand the episode over, take the next; for ever."""
-        alarm, finished, can_fail = self._alarm, self._lane.workforce.finished, self._attempts is not None
+    async def run(
+        self, finished: Callable[["Worker"], None], failed: Callable[["Worker", str], None]
+    ) -> None:
+        """Sleep until the attempt is over and say how it ended, whereupon the next begins; for ever."""
+        alarm, can_fail = self._alarm, self._attempts is not None
         while True:
             await alarm
-            if not can_fail or not self._retries_or_fails():
+            if can_fail and (self.due > self.deadline or self.running.fails):
+                self._retry_or_fail(failed)
+            else:
                 finished(self)
 
     # -- an attempt ---------------------------------------------------------------------------------
@@ -93,18 +109,18 @@ class Worker:
         """Begin the episode, or go on with a paused one, as soon as there is a sandbox for it."""
         self.episode = episode
         if self._attempts is None and episode.remaining is None:
-            # Without an environment a fresh attempt has no reset, no deadline and no luck.
+            # Without an environment a fresh attempt has no reset, no deadline and cannot fail.
             self.generate_at = episode.generating_since = now = self._loop.now
             self.due = due = now + episode.duration * episode.factor / self.effective_speed
             self._alarm.set(due)
         elif self._attempts is None or episode.has_sandbox:
             self._begin()
-        elif self._lane.sandboxes.acquire(self.number, self._begin_from_line):
+        elif self._sandboxes.acquire(self.number, self._begin_from_line):
             episode.has_sandbox = True
             self._begin()
         else:
             self.in_sandbox_line = True
-            self._lane.emit(ev.Blocked(self._lane.now, self.number, "sandbox"))
+            self._chronicle.emit(ev.Blocked(self._loop.now, self.number, "sandbox"))
 
     def _begin_from_line(self) -> None:
         self.in_sandbox_line = False
@@ -112,13 +128,18 @@ class Worker:
         self._begin(from_line=True)
 
     def _begin(self, *, from_line: bool = False) -> None:
-        episode = self.running
-        now = self._lane.now
+        episode = self.episode
+        assert episode is not None
+        now = self._loop.now
         if episode.remaining is None:
-            generate_at = now + self._prepare_attempt(episode, now)
+            generate_at, self.deadline = now, PENDING
+            if (attempts := self._attempts) is not None:
+                episode.fails = attempts.next_fails()
+                generate_at += attempts.next_reset()
+                self.deadline = now + attempts.timeout_seconds
             self.due = generate_at + episode.duration * episode.factor / self.effective_speed
         else:
-            resumed_at = now + self._lane.strategy.resume_overhead
+            resumed_at = now + self._resume_overhead
             generate_at = resumed_at + episode.overhead_left
             if episode.paused_speed == self.effective_speed:
                 self.due = resumed_at + episode.remaining
@@ -134,60 +155,48 @@ class Worker:
             self.generate_at = now
             episode.generating_since = now
             if from_line:
-                self._lane.emit(ev.Generate(now, self.number))
+                self._chronicle.emit(ev.Generate(now, self.number))
         self._set_alarm()
 
-    def _prepare_attempt(self, episode: Episode, now: float) -> float:
-        """Draw the reset and the luck of a fresh attempt; returns the seconds of the reset."""
-        self.deadline = PENDING
-        environment = self._lane.environment
-        if environment is None or self._attempts is None:
-            return 0.0
-        episode.fails = self._attempts.next_fails()
-        if environment.timeout_seconds is not None:
-            self.deadline = now + environment.timeout_seconds
-        return self._attempts.next_reset()
-
-    def _retries_or_fails(self) -> bool:
-        """The attempt is over without a finished episode, and what follows has been done."""
+    def _retry_or_fail(self, failed: Callable[["Worker", str], None]) -> None:
+        """The attempt is over without a finished episode."""
         episode = self.running
-        timed_out = self.due > self.deadline
-        if not timed_out and not episode.fails:
-            return False
-        cause = "timeout" if timed_out else "failure"
-        episode.stop_generating(self._lane.now)
+        cause = "timeout" if self.due > self.deadline else "failure"
+        episode.stop_generating(self._loop.now)
         if not episode.attempts_left:
-            self._lane.workforce.fail(self, cause)
-            return True
+            failed(self, cause)
+            return
         episode.attempts_left -= 1
         episode.forget_progress()
         self._stop_timers()
-        self._lane.emit(ev.Retry(self._lane.now, self.number, episode.number, cause))
+        self._chronicle.emit(ev.Retry(self._loop.now, self.number, episode.number, cause))
         self._begin()
-        return True
 
-    def let_go(self) -> None:
+    def let_go(self) -> Episode:
         """Let go of an episode that has finished, and of its sandbox."""
-        if self._attempts is not None:
-            self._lane.sandboxes.take_back(self.running)
+        episode = self.episode
+        assert episode is not None
+        if episode.has_sandbox:
+            self._sandboxes.take_back(episode)
         if self._generates is not None:
             self._generates.cancel()
             self._generates = None
         self.episode = None
+        return episode
 
     def release(self) -> Episode:
         """Let go of the episode and of its sandbox; the alarm is off."""
         episode = self.set_aside()
-        self._lane.sandboxes.take_back(episode)
+        self._sandboxes.take_back(episode)
         return episode
 
     def set_aside(self) -> Episode:
         """Let go of the episode, which keeps its sandbox and its progress."""
         episode = self.running
-        now = self._lane.now
+        now = self._loop.now
         if self.in_sandbox_line:
             self.in_sandbox_line = False
-            self._lane.sandboxes.leave_line(self.number)
+            self._sandboxes.leave_line(self.number)
         else:
             episode.remaining = self.due - now
             episode.paused_speed = self.effective_speed
@@ -200,26 +209,27 @@ class Worker:
 
     # -- what moves it ------------------------------------------------------------------------------
 
-    def freeze(self, seconds: float) -> None:
-        """Stand still for `seconds`: nothing that is due comes sooner than that much later."""
+    def freeze(self, seconds: float, until: float) -> None:
+        """Stand still for `seconds`, `until` then: nothing that is due comes sooner than that later."""
+        self._thaw_at = until
         if self.runs:
             self.due += seconds
             self.deadline += seconds
             if self._generates is not None:
                 self._begin_overhead(self.generate_at + seconds)
             else:
-                self.running.stop_generating(self._lane.now)
+                self.running.stop_generating(self._loop.now)
             self._set_alarm()
 
     def thaw(self) -> None:
         """Go on after a freeze."""
         if self.runs and self._generates is None:
-            self.running.generating_since = self._lane.now
+            self.running.generating_since = self._loop.now
 
     def refresh(self, version: int, overhead: float) -> None:
         """Move the running episode to a new version."""
         episode = self.running
-        now = self._lane.now
+        now = self._loop.now
         episode.change_version(version, now)
         if overhead > 0 and self.runs:
             episode.stop_generating(now)
@@ -251,12 +261,12 @@ class Worker:
     def _set_effective_speed(self) -> None:
         speed, slowdowns = self._speed, self._slowdowns
         if slowdowns:
-            speed /= self._lane.in_range(math.prod(slowdowns), f"the slow-down of worker {self.number}")
-        self.effective_speed = self._lane.in_range(speed, f"the speed of worker {self.number}")
+            speed /= self._chronicle.in_range(math.prod(slowdowns), f"the slow-down of worker {self.number}")
+        self.effective_speed = self._chronicle.in_range(speed, f"the speed of worker {self.number}")
 
     def _rescale(self, scale: Callable[[float], float]) -> None:
         if self.runs:
-            begin = max(self.generate_at, self._lane.now, self._lane.workforce.thaw_at)
+            begin = max(self.generate_at, self._loop.now, self._thaw_at)
             self.due = begin + scale(self.due - begin)
             self._set_alarm()
 
@@ -265,14 +275,14 @@ class Worker:
         if self._generates is not None:
             self._generates.cancel()
         else:
-            self._lane.emit(ev.Overhead(self._lane.now, self.number))
+            self._chronicle.emit(ev.Overhead(self._loop.now, self.number))
         self.generate_at = generate_at
-        self._generates = self._lane.timers.loop.call_at(generate_at, self._generate)
+        self._generates = self._loop.call_at(generate_at, self._generate)
 
     def _generate(self) -> None:
         self._generates = None
-        self.running.generating_since = self._lane.now
-        self._lane.emit(ev.Generate(self._lane.now, self.number))
+        self.running.generating_since = self._loop.now
+        self._chronicle.emit(ev.Generate(self._loop.now, self.number))
 
     def _set_alarm(self) -> None:
         self._alarm.set(min(self.due, self.deadline))

@@ -1,210 +1,359 @@
-"""The workers of a lane: who is there, who is free, and who waits for what.
+"""The workers of a lane: who is there, who is free, who waits for what, and all that is done to them.
 
 What becomes free at an instant goes first to the line for sandboxes, then to workers that hold an episode
-for want of room, then to the workers set free, in worker order, and last to those that have waited.
+for want of room, then to the workers set free, in worker order, and last to those that have waited. The
+book decides which episodes start and end; here it is carried out.
 """
 
-from collections.abc import Callable, Collection, Iterable
+import asyncio
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from emulator import events as ev
-from emulator.randomness import Draws, Streams
+from emulator.journal import ROW, TWO_ROWS
+from emulator.strategies.decisions import Decisions
+from emulator.system.book import Aborted, Book, Dropped, Endings, RoundClosed, SetAside
+from emulator.system.chronicle import Chronicle
 from emulator.system.episodes import AnyGroup, Episode
-from emulator.system.sandboxes import Attempts
+from emulator.system.queue import EpisodeQueue, LoneEpisodeQueue
+from emulator.system.sandboxes import SandboxPool
+from emulator.system.summons import Summons
 from emulator.system.worker import Worker
 
-if TYPE_CHECKING:
-    from emulator.system.lane import Lane
+_STARTS_PER_LOOK = 1024
+"""Starts between two looks at how long the journal has become."""
 
 
 class Workforce:
     """The workers of one lane, by number.
 
     `waiting` are free and were told to wait, in order of arrival; `holding` have a finished episode that the
-    queue has no room for, in line. `next_number` is how many have ever joined. While `frozen` nobody starts;
-    `thaw_at` is when that ends.
+    queue has no room for, in line. While `frozen` nobody starts. `make` makes the next worker, `spawn` runs
+    its task. `plain` says that nothing can come between the finish of an episode and its worker's next start.
     """
 
-    def __init__(self, lane: "Lane", streams: Streams) -> None:
-        self.workers: dict[int, Worker] = {}
-        self.waiting: dict[int, Worker] = {}
-        self.holding: dict[int, Worker] = {}
+    def __init__(
+        self,
+        *,
+        chronicle: Chronicle,
+        decisions: Decisions,
+        book: Book,
+        queue: EpisodeQueue | LoneEpisodeQueue,
+        sandboxes: SandboxPool,
+        summons: Summons,
+        workers: dict[int, Worker],
+        make: Callable[[int], Worker],
+        spawn: Callable[[Coroutine[None, None, None]], None],
+        plain: bool,
+    ) -> None:
+        self.workers = workers
         self.frozen = False
-        self.thaw_at = 0.0
-        self._lane = lane
-        self._streams = streams
-        self._speeds = Draws(lane.scenario.rollout.speed.sampler(streams.worker_speeds))
-        self.next_number = 0
-        self.finished: Callable[[Worker], None] = lane.book.finish_and_start if lane.plain else self._finished
-        """A worker's episode is finished: it is handed over, and the worker is free, as are others by it."""
-        self._limited = lane.scenario.rollout.queue_capacity is not None
+        self._waiting: dict[int, Worker] = {}
+        self._holding: dict[int, Worker] = {}
+        self._chronicle = chronicle
+        self._emit = chronicle.emit
+        self._loop = chronicle.loop
+        self._rows = chronicle.rows
+        self._decisions = decisions
+        self._book = book
+        self._queue = queue
+        self._sandboxes = sandboxes
+        self._summons = summons
+        self._make = make
+        self._spawn = spawn
+        self._alone = book.source.alone
+        self._limited = queue.maxsize > 0
+        self._next_number = 0
         self._at_work = False
+        self._deadline: asyncio.TimerHandle | None = None
+        self._finished: Callable[[Worker], None] = self._finish_and_start if plain else self._finish
+
+    def add(self) -> Worker:
+        """A worker joins, with the next number."""
+        worker = self._make(self._next_number)
+        self._next_number += 1
+        self._chronicle.allow_worker()
+        self.workers[worker.number] = worker
+        self._spawn(worker.run(self._finished, self._fail))
+        return worker
 
     def begin(self) -> None:
-        """Put everybody to work."""
+        """Open the first round, if there are rounds, and put everybody to work."""
         self._at_work = True
-        self.redistribute(self.workers.values())
+        self._open_round()
+        self.assign(self.workers.values())
 
-    def running(self) -> list[Worker]:
-        """Workers that have an episode, in worker order."""
-        return [worker for worker in self.workers.values() if worker.episode is not None]
+    def untrained(self) -> Iterator[Episode]:
+        """The episodes that can still be trained: they run, are held, paused or queued."""
+        for worker in self.workers.values():
+            yield from (episode for episode in (worker.episode, worker.held) if episode is not None)
+        yield from self._book.paused.values()
+        yield from self._queue.items.values()
 
-    # -- free workers -------------------------------------------------------------------------------
+    # -- an episode is finished -----------------------------------------------------------------------
 
-    def redistribute(self, freed: Collection[Worker] = ()) -> None:
+    def _finish_and_start(self, worker: Worker) -> None:
+        """Hand a worker's finished episode over and let it take the next: all that a plain lane does."""
+        episode, now, number = worker.episode, self._loop.now, worker.number
+        assert episode is not None
+        queue, decisions = self._queue, self._decisions
+        queue.put_nowait(episode)
+        if self._summons.awaited and (
+            len(queue.complete) >= decisions.batch_groups or decisions.judges_queue
+        ):
+            self._summons.request_look()
+        following = self._book.replace(episode, now)
+        self._rows += TWO_ROWS(now, number, -1 - episode.number, now, number, following.duration)
+        if following.number % _STARTS_PER_LOOK == 0:
+            self._watch(worker, following)
+        worker.take(following)
+
+    def _finish(self, worker: Worker) -> None:
+        """The same in any lane: the worker is free by it, as others may be."""
+        # What the finish brings about may make room, but for those first who have waited for it.
+        full = self._limited and self._queue.full()
+        now = self._loop.now
+        episode = worker.let_go()
+        if self._alone:
+            self._rows += ROW(now, worker.number, -1 - episode.number)
+        else:
+            self._emit(ev.Finish(now, worker.number, episode.number))
+        endings = self._book.finish(episode, now)
+        freed = self.carry_out(endings) if endings else ()
+        if full:
+            worker.held = episode
+            self._holding[worker.number] = worker
+            self._emit(ev.Blocked(now, worker.number, "queue"))
+            self.assign(freed)
+            return
+        self._queue.put_nowait(episode)
+        if self._summons.awaited:
+            self._summons.request_look()
+        if freed or self._holding or self._sandboxes.line:
+            self.assign((worker, *freed))
+        else:
+            self._start(worker)
+
+    # -- who is free ----------------------------------------------------------------------------------
+
+    def assign(self, freed: Collection[Worker] = ()) -> None:
         """Give what became free to who waits for it."""
         if not self.frozen:
-            self._lane.sandboxes.serve()
-        if self.holding:
-            self.hand_over_held()
+            self._sandboxes.serve()
+        self.hand_over_held()
         for worker in sorted(freed, key=_number):
             self._offer(worker)
-        if self.waiting:
+        if self._waiting:
             self.serve_waiting()
 
     def _offer(self, worker: Worker) -> None:
-        """Give a free worker its next episode at once, or let it wait; one that is down or busy gets none."""
-        if not self._at_work or not worker.up or worker.episode is not None or worker.held is not None:
-            return
-        if self.frozen or not self._lane.book.admit(worker):
-            self._wait(worker)
+        """Let a free worker start; one that is down or busy, or before the beginning, does not."""
+        if self._at_work and worker.up and worker.episode is None and worker.held is None:
+            self._start(worker)
 
-    def _wait(self, worker: Worker) -> None:
-        self.waiting[worker.number] = worker
-        self._mark_gated(worker)
+    def _start(self, worker: Worker) -> None:
+        """Give a free worker its next episode at once, or let it wait."""
+        now = self._loop.now
+        episode = None if self.frozen else self._book.next_episode(now)
+        if episode is None:
+            self._waiting[worker.number] = worker
+            if self._decisions.gates:
+                self._mark_gated(worker)
+        else:
+            self._give(worker, episode, now)
+
+    def _give(self, worker: Worker, episode: Episode, now: float) -> None:
+        number = worker.number
+        worker.gated = False
+        if episode.resumed:
+            self._emit(ev.Resume(now, number, episode.number, episode.version))
+        elif not self._alone:
+            group = episode.group.number
+            self._emit(ev.Start(now, number, episode.number, group, episode.version, episode.duration))
+        else:
+            self._rows += ROW(now, number, episode.duration)
+            if episode.number % _STARTS_PER_LOOK == 0:
+                self._watch(worker, episode)
+        worker.take(episode)
+
+    def _watch(self, worker: Worker, started: Episode) -> None:
+        number, now = started.number, self._loop.now
+        self._chronicle.watch(ev.Start(now, worker.number, number, number, started.version, started.duration))
 
     def serve_waiting(self) -> None:
         """Admit waiting workers as far as the strategy has something for them."""
         if self.frozen:
             return
-        order = sorted(self.waiting) if self._lane.strategy.in_worker_order else list(self.waiting)
+        now, waiting = self._loop.now, self._waiting
+        order = sorted(waiting) if self._decisions.in_worker_order else list(waiting)
         for place, number in enumerate(order):
-            if not self._lane.book.admit(self.waiting[number]):
-                for left in order[place:]:
-                    self._mark_gated(self.waiting[left])
+            episode = self._book.next_episode(now)
+            if episode is None:
+                if self._decisions.gates:
+                    for left in order[place:]:
+                        self._mark_gated(waiting[left])
                 return
-            del self.waiting[number]
+            self._give(waiting[number], episode, now)
+            del waiting[number]
 
     def _mark_gated(self, worker: Worker) -> None:
-        if self._lane.strategy.gates and not self.frozen and not worker.gated:
+        if not self.frozen and not worker.gated:
             worker.gated = True
-            self._lane.emit(ev.Gated(self._lane.now, worker.number))
-
-    # -- the queue's side ---------------------------------------------------------------------------
-
-    def _finished(self, worker: Worker) -> None:
-        lane = self._lane
-        # What the finish brings about may make room, but for those first who have waited for it.
-        full = self._limited and lane.queue.full()
-        episode = worker.running
-        freed = lane.book.finish(worker)
-        if full:
-            self._hold(worker, episode, freed)
-            return
-        lane.queue.put_nowait(episode)
-        if lane.trainer.free:
-            lane.trainer.request_look()
-        if freed or self.holding or lane.environment is not None:
-            self.redistribute([worker, *freed])
-        elif self.frozen or not lane.book.admit(worker):
-            self._wait(worker)
-
-    def _hold(self, worker: Worker, episode: Episode, freed: Collection[Worker]) -> None:
-        """The queue is full: the worker keeps its episode, and its place in line."""
-        worker.held = episode
-        self.holding[worker.number] = worker
-        self._lane.emit(ev.Blocked(self._lane.now, worker.number, "queue"))
-        self.redistribute(freed)
+            self._emit(ev.Gated(self._loop.now, worker.number))
 
     def hand_over_held(self) -> None:
         """Hand over for workers that wait for room, in line, each taking its next episode at once."""
-        while self.holding and not self._lane.queue.full():
-            worker = self.holding.pop(next(iter(self.holding)))
+        while self._holding and not self._queue.full():
+            worker = self._holding.pop(next(iter(self._holding)))
             episode = worker.held
             assert episode is not None
             worker.held = None
-            self._lane.queue.put_nowait(episode)
-            self._lane.emit(ev.HandOver(self._lane.now, worker.number, episode.number))
-            self._lane.trainer.request_look()
+            self._queue.put_nowait(episode)
+            self._emit(ev.HandOver(self._loop.now, worker.number, episode.number))
+            self._summons.request_look()
             self._offer(worker)
 
-    def relieve(self, group: AnyGroup) -> list[Worker]:
+    def open_round(self) -> None:
+        """Begin a round, if there are rounds, and admit who waits."""
+        self._open_round()
+        self.serve_waiting()
+
+    def _open_round(self) -> None:
+        self._book.open_round(self._loop.now)
+        if self._decisions.closes_at is not None:
+            self._deadline = self._chronicle.timers.call_at(self._decisions.closes_at, self._time_is_up)
+
+    def _time_is_up(self) -> None:
+        self._deadline = None
+        self.assign(self.carry_out(self._book.time_is_up()))
+        self._summons.request_look()
+
+    # -- what the book decides --------------------------------------------------------------------------
+
+    def carry_out(self, endings: Endings) -> list[Worker]:
+        """End what is to end; returns the workers that are free by it, to be assigned."""
+        now = self._loop.now
+        freed: list[Worker] = []
+        for ending in endings:
+            match ending:
+                case Aborted(None, episode, cause):
+                    self._sandboxes.take_back(episode)
+                    self._emit(ev.Abort(now, None, episode.number, cause))
+                case Aborted(int(number), episode, cause):
+                    self._emit(ev.Abort(now, number, episode.number, cause))
+                    self.workers[number].release()
+                    freed.append(self.workers[number])
+                case Dropped(group, cause):
+                    self._emit(ev.Drop(now, [episode.number for episode in group.finished], cause))
+                    self._queue.take_groups((group,))
+                    freed += self._relieve(group)
+                case SetAside(number, cause):
+                    episode = self.workers[number].set_aside()
+                    self._emit(ev.Pause(now, number, episode.number, cause))
+                    if cause == "defer":
+                        episode.forget_progress()
+                        self._sandboxes.take_back(episode)
+                    freed.append(self.workers[number])
+                case RoundClosed():
+                    if self._deadline is not None:
+                        self._chronicle.timers.call_off(self._deadline)
+                        self._deadline = None
+                    self._summons.poke()
+        return freed
+
+    def _relieve(self, group: AnyGroup) -> list[Worker]:
         """Members of a group that wait for room are dropped; returns the workers that held them."""
-        relieved = [w for w in self.holding.values() if w.held is not None and w.held.group is group]
+        relieved = [w for w in self._holding.values() if w.held is not None and w.held.group is group]
         for worker in relieved:
             worker.held = None
-            del self.holding[worker.number]
+            del self._holding[worker.number]
         return relieved
 
-    # -- losses, crashes, joining, leaving ----------------------------------------------------------
+    # -- pushes and versions ----------------------------------------------------------------------------
 
-    def fail(self, worker: Worker, cause: str) -> None:
+    def freeze(self, seconds: float, until: float) -> None:
+        """Let every worker stand still for `seconds` more, until the push is over."""
+        self.frozen = True
+        for worker in self.workers.values():
+            worker.freeze(seconds, until)
+
+    def move_to(self, version: int) -> None:
+        """A version is published: end the freeze, refresh or give up what runs, admit who waits."""
+        if self.frozen:
+            self.frozen = False
+            for worker in self.workers.values():
+                worker.thaw()
+        if self._decisions.refreshes_in_flight:
+            running = [worker for worker in self.workers.values() if worker.episode is not None]
+            if running:
+                self._emit(ev.Refresh(self._loop.now, [worker.number for worker in running]))
+            for worker in running:
+                worker.refresh(version, self._decisions.refresh_overhead)
+        self.assign(self.carry_out(self._book.cancel_stale()))
+
+    # -- losses, crashes, joining, leaving ----------------------------------------------------------------
+
+    def _fail(self, worker: Worker, cause: str) -> None:
         """A worker's episode is lost for good, and the worker goes on with another."""
-        self._after_loss(self._lane.book.fail(worker, cause), [worker])
+        self._after_loss(self._lose(worker, cause), [worker])
+
+    def _lose(self, worker: Worker, cause: str) -> list[AnyGroup]:
+        self._emit(ev.Fail(self._loop.now, worker.number, worker.running.number, cause))
+        return self._book.fail(worker.release())
 
     def _after_loss(self, groups: list[AnyGroup], freed: list[Worker]) -> None:
         """Give up groups that can no longer complete, replace them, and put free workers to work."""
         groups = list(dict.fromkeys(groups))
-        self.redistribute(freed + self._lane.book.lose_groups(groups, "group"))
-        self._lane.trainer.request_look()
-
-    def add(self) -> Worker:
-        """A worker joins, with the next number."""
-        environment = self._lane.environment
-        number = self.next_number
-        self.next_number += 1
-        attempts = None if environment is None else Attempts(environment, self._streams, number)
-        worker = Worker(self._lane, number, self._speeds.next(), attempts)
-        self.workers[number] = worker
-        self._lane.spawn(worker.run())
-        return worker
+        self.assign(freed + self.carry_out(self._book.lose_groups(groups, "group")))
+        self._summons.request_look()
 
     def join(self, count: int) -> None:
         """Workers join while the system runs."""
         joined = [self.add() for _ in range(count)]
         for worker in joined:
-            self._lane.emit(ev.Up(self._lane.now, worker.number))
-        self.redistribute(joined)
+            self._emit(ev.Up(self._loop.now, worker.number))
+        self.assign(joined)
 
     def crash(self, numbers: Iterable[int], restart_seconds: float) -> None:
         """Workers lose what they run and are down for `restart_seconds`."""
         lost: list[AnyGroup] = []
-        now = self._lane.now
+        now = self._loop.now
         for worker in [self.workers[number] for number in numbers]:
             if not worker.up:
                 continue
             if worker.episode is not None:
-                lost += self._lane.book.fail(worker, "crash")
+                lost += self._lose(worker, "crash")
             self._put_down(worker)
-            self._lane.emit(ev.Down(now, worker.number))
+            self._emit(ev.Down(now, worker.number))
             restart = partial(self._restart, worker)
-            worker.restart = self._lane.timers.call_at(now + restart_seconds, restart)
+            worker.restart = self._chronicle.timers.call_at(now + restart_seconds, restart)
         self._after_loss(lost, [])
 
     def _restart(self, worker: Worker) -> None:
         worker.restart = None
         worker.up = True
-        self._lane.emit(ev.Up(self._lane.now, worker.number))
-        self.redistribute([worker])
+        self._emit(ev.Up(self._loop.now, worker.number))
+        self.assign([worker])
 
     def leave(self, numbers: Iterable[int]) -> None:
         """Workers leave for good."""
         lost: list[AnyGroup] = []
+        now = self._loop.now
         for worker in [self.workers[number] for number in numbers]:
             if worker.episode is not None:
-                lost += self._lane.book.lose_with_worker(worker)
+                self._emit(ev.Abort(now, worker.number, worker.episode.number, "leave"))
+                lost += self._book.abort(worker.release())
             self._put_down(worker)
             if worker.restart is not None:
-                self._lane.timers.call_off(worker.restart)
+                self._chronicle.timers.call_off(worker.restart)
             del self.workers[worker.number]
-            self._lane.emit(ev.Leave(self._lane.now, worker.number))
+            self._emit(ev.Leave(now, worker.number))
         self._after_loss(lost, [])
 
     def _put_down(self, worker: Worker) -> None:
         worker.up = False
         worker.gated = False
-        self.waiting.pop(worker.number, None)
+        self._waiting.pop(worker.number, None)
 
 
 def _number(worker: Worker) -> int:
