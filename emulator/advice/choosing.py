@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator.advice.limits import Requirement
-from emulator.advice.options import BIAS, GOODPUT, OLDEST, P95, STALENESS, UPDATES, Option, difference
+from emulator.advice.options import BIAS, STALENESS, UPDATES, Option, difference
+from emulator.figures import spec as f
+from emulator.figures.result import Told
+from emulator.figures.text import count, share
 from emulator.scenario import Scenario
 from emulator.sweeps.axes import yaml_text
 from emulator.sweeps.grid import given
@@ -146,11 +149,11 @@ def compare(option: Option, other: Option) -> Comparison:
         change = _differ(option, other, criterion.figure)
         # Seeds that only one of them has may turn the means that are read against the seeds they share.
         if change * (a - b) <= 0:
-            ties.append(f"{criterion.words} {criterion.text(a)} and {criterion.text(b)}")
+            ties.append(f"{criterion.told.label} {criterion.text(a)} and {criterion.text(b)}")
         else:
             (gains if change * criterion.better > 0 else gives_up).append(criterion.change(a, b))
     if change := option.workers - other.workers:
-        words = f"{abs(change):,} {'more' if change > 0 else 'fewer'} worker{'' if abs(change) == 1 else 's'}"
+        words = count(abs(change), f"{'more' if change > 0 else 'fewer'} worker")
         (gains if change < 0 else gives_up).append(words)
     return Comparison(tuple(gives_up), tuple(gains), tuple(ties))
 
@@ -249,39 +252,40 @@ def _better(option: Option, other: Option) -> bool:
 
 @dataclass(frozen=True)
 class _Criterion:
-    """A figure that options are compared by: words, places, and what is better, more (1) or less (-1).
+    """A figure that options are compared by, and what is better of it, more (1) or less (-1).
 
-    What is within the `resolution` is too little to mention. A share is shown in per cent.
+    What is within the `resolution` is too little to mention.
     """
 
-    figure: str
-    words: str
-    places: int
+    told: Told[float]
     better: int
     resolution: float = 0.0
     ranks: bool = True
-    share: bool = False
+
+    @property
+    def figure(self) -> str:
+        """Its name."""
+        return self.told.name
 
     def text(self, mean: float) -> str:
         """A mean as it is shown."""
-        return f"{mean:,.{self.places}%}".replace("%", " %") if self.share else f"{mean:,.{self.places}f}"
+        return self.told.format.mean(mean) + ("%" if self.told.unit == "%" else "")
 
     def change(self, mean: float, other: float) -> str:
         """A mean against another; updates by their share of the other's."""
         if self.figure != UPDATES or not other:
-            return f"{self.words} ({self.text(other)} to {self.text(mean)})"
-        share = 100 * abs(mean - other) / other
-        places = 0 if share >= 1 else 1 if share >= 0.05 else 3
-        return f"{share:,.{places}f} % {'more updates' if mean > other else 'of its updates'}"
+            return f"{self.told.label} ({self.text(other)} to {self.text(mean)})"
+        more = "more updates" if mean > other else "of its updates"
+        return f"{share(abs(mean - other) / other)} {more}"
 
 
 _CRITERIA = (
-    _Criterion(UPDATES, "updates per hour", 1, 1),
-    _Criterion(STALENESS, "staleness", 2, -1, 0.01),
-    _Criterion(P95, "p95 of staleness", 1, -1, 1.0, ranks=False),
-    _Criterion(OLDEST, "largest staleness", 1, -1, 1.0),
-    _Criterion(BIAS, "length bias", 2, 1, 0.01),
-    _Criterion(GOODPUT, "goodput", 1, 1, 0.005, ranks=False, share=True),
+    _Criterion(f.UPDATES_PER_HOUR, 1),
+    _Criterion(f.STALENESS, -1, 0.01),
+    _Criterion(f.STALENESS_P95, -1, 1.0, ranks=False),
+    _Criterion(f.STALENESS_MAX, -1, 1.0),
+    _Criterion(f.LENGTH_BIAS, 1, 0.01),
+    _Criterion(f.GOODPUT, 1, 0.005, ranks=False),
 )
 
 _RESOLUTION = {criterion.figure: criterion.resolution for criterion in _CRITERIA}

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from emulator.errors import Problem, ScenarioError
+from emulator.figures import spec as f
+from emulator.figures.result import Told
 from emulator.values.scalars import plain
 
 Sense = Literal["max", "min"]
@@ -12,23 +14,36 @@ Sense = Literal["max", "min"]
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of a run that a limit may bound: its column, its words, and its decimal places.
+    """A figure of a run that a limit may bound.
 
     `highest` is the highest bound that is taken; of staleness it is that of ``max_staleness``.
     """
 
-    figure: str
-    words: str
-    places: int
+    told: Told[float]
     highest: float
+
+    @property
+    def figure(self) -> str:
+        """Its name."""
+        return self.told.name
+
+    @property
+    def words(self) -> str:
+        """What it is called, apart from the others."""
+        return f"mean {self.told.label}" if self.told is f.STALENESS else self.told.label
+
+    @property
+    def places(self) -> int:
+        """To how many places it is told; a share is compared with one, not in per cent."""
+        return 3 if self.told.unit == "%" else self.told.format.places
 
 
 MEASURES: dict[str, Measure] = {
-    "max_staleness": Measure("staleness.mean", "mean staleness", 2, 1e6),
-    "max_staleness_p95": Measure("staleness.p95", "p95 of staleness", 1, 1e6),
-    "max_staleness_max": Measure("staleness.max", "largest staleness", 1, 1e6),
-    "min_length_bias": Measure("episode_seconds.length_bias", "length bias", 2, 1000.0),
-    "min_goodput": Measure("workers.goodput", "goodput", 3, 1.0),
+    "max_staleness": Measure(f.STALENESS, 1e6),
+    "max_staleness_p95": Measure(f.STALENESS_P95, 1e6),
+    "max_staleness_max": Measure(f.STALENESS_MAX, 1e6),
+    "min_length_bias": Measure(f.LENGTH_BIAS, 1000.0),
+    "min_goodput": Measure(f.GOODPUT, 1.0),
 }
 """What each limit bounds, by its name."""
 

@@ -5,20 +5,25 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from emulator.figures import spec as f
+from emulator.figures.result import Told
 from emulator.figures.text import count
 from emulator.scenario import Scenario
 from emulator.strategies import Strategy
 from emulator.sweeps import Sweep
 from emulator.sweeps.intervals import Interval, interval
 
-UPDATES = "updates_per_hour"
-STALENESS = "staleness.mean"
-P95 = "staleness.p95"
-OLDEST = "staleness.max"
-BIAS = "episode_seconds.length_bias"
-BUSY = "workers.utilisation"
-GOODPUT = "workers.goodput"
-FIGURES = (UPDATES, STALENESS, P95, OLDEST, BIAS, BUSY, GOODPUT)
+UPDATES, STALENESS, BIAS = f.UPDATES_PER_HOUR.name, f.STALENESS.name, f.LENGTH_BIAS.name
+_MADE_OF: tuple[Told[float], ...] = (
+    f.UPDATES_PER_HOUR,
+    f.STALENESS,
+    f.STALENESS_P95,
+    f.STALENESS_MAX,
+    f.LENGTH_BIAS,
+    f.WORKERS_BUSY,
+    f.GOODPUT,
+)
+FIGURES = tuple(figure.name for figure in _MADE_OF)
 """The figures that advice is made of."""
 
 

@@ -12,8 +12,10 @@ from rich.text import Text
 from emulator.advice.advising import Advice
 from emulator.advice.choosing import Choice, missed
 from emulator.advice.limits import Requirement
-from emulator.advice.options import BIAS, BUSY, GOODPUT, OLDEST, P95, STALENESS, UPDATES, Option
-from emulator.figures.text import count, seeds
+from emulator.advice.options import Option
+from emulator.figures import spec as f
+from emulator.figures.result import Told
+from emulator.figures.text import Format, count, decimal, seeds, share
 from emulator.sweeps.intervals import intervals_text
 
 WIDTH = 100
@@ -80,18 +82,19 @@ def _table(entries: Sequence[tuple[str, Option]], *, sign: str, wide: bool) -> T
     table = Table(box=None, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False, header_style="bold")
     table.add_column("")
     table.add_column("strategy", overflow="fold", ratio=1)
-    for name in ("workers", "updates/h", "stale", "p95/max", "bias", "busy %", "good %"):
+    ages = f"{f.STALENESS_P95.column}/{f.STALENESS_MAX.column}"
+    others = (figure.column for figure in (f.LENGTH_BIAS, f.WORKERS_BUSY, f.GOODPUT))
+    for name in ("workers", f.UPDATES_PER_HOUR.column, f.STALENESS.column, ages, *others):
         table.add_column(name.rjust(len(name) + wide), justify="right", no_wrap=True)
     for place, option in entries:
-        bias = _measured(option, BIAS, 2, sign) if wide else _mean(option, BIAS, 2)
         cells = [
             f"{option.workers:,}",
-            _measured(option, UPDATES, 1, sign),
-            _measured(option, STALENESS, 2, sign),
-            f"{_mean(option, P95, 1)}/{_mean(option, OLDEST, 1)}",
-            bias,
-            _mean(option, BUSY, 1, 100),
-            _mean(option, GOODPUT, 1, 100),
+            _measured(option, f.UPDATES_PER_HOUR, sign),
+            _measured(option, f.STALENESS, sign),
+            "/".join(_mean(option, figure) for figure in (f.STALENESS_P95, f.STALENESS_MAX)),
+            _measured(option, f.LENGTH_BIAS, sign) if wide else _mean(option, f.LENGTH_BIAS),
+            _mean(option, f.WORKERS_BUSY),
+            _mean(option, f.GOODPUT),
         ]
         style = _DIM if place == "file" else ""
         table.add_row(Text(place), Text(option.strategy_name), *cells, style=style)
@@ -129,8 +132,8 @@ def _miss(option: Option, limit: Requirement) -> str:
     mean = option.mean(limit.measure.figure)
     if mean is None:
         return f"misses {limit}: no episode to measure it by"
-    share = f", by {100 * limit.share(mean):.1f} %" if limit.bound else ""
-    return f"misses {limit}: {_beside(mean, limit)}{share}"
+    by = f", by {share(limit.share(mean), 1)}" if limit.bound else ""
+    return f"misses {limit}: {_beside(mean, limit)}{by}"
 
 
 def _beside(mean: float, limit: Requirement) -> str:
@@ -138,11 +141,12 @@ def _beside(mean: float, limit: Requirement) -> str:
     places = limit.measure.places
     while places < _MOST_PLACES and bool(limit.miss(round(mean, places))) != bool(limit.miss(mean)):
         places += 1
-    return f"{mean:.{places}f}"
+    return decimal(mean, places)
 
 
 def _doubt(option: Option, limit: Requirement, sign: str) -> str:
-    measured = _measured(option, limit.measure.figure, limit.measure.places, sign)
+    found, places = option.figures[limit.measure.figure], limit.measure.places
+    measured = Format(decimal, places).measured(found.mean, found.low, sign)
     return f"{limit.measure.words} {measured} straddles the limit: more --seeds may decide"
 
 
@@ -176,13 +180,10 @@ def _refusal(advice: Advice) -> Iterator[RenderableType]:
     yield Text()
 
 
-def _mean(option: Option, figure: str, places: int, factor: float = 1.0) -> str:
-    mean = option.mean(figure)
-    return "-" if mean is None else f"{mean * factor:,.{places}f}"
+def _mean(option: Option, figure: Told[float]) -> str:
+    return figure.format.mean(option.mean(figure.name))
 
 
-def _measured(option: Option, figure: str, places: int, sign: str) -> str:
-    found = option.figures[figure]
-    if found.mean is None or found.low is None:
-        return _mean(option, figure, places)
-    return f"{found.mean:,.{places}f} {sign}{found.mean - found.low:.{places}f}"
+def _measured(option: Option, figure: Told[float], sign: str) -> str:
+    found = option.figures[figure.name]
+    return figure.format.measured(found.mean, found.low, sign)

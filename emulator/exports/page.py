@@ -16,8 +16,10 @@ from emulator.exports.series import ACCOUNTS, LaneSeries
 from emulator.exports.settings import Settings
 from emulator.exports.style import STYLE
 from emulator.exports.tracks import Tracks
-from emulator.figures import GENERATING
-from emulator.figures.text import clock_time, count, decimal, mean_span, number, share, span
+from emulator.figures import GENERATING, Result
+from emulator.figures import spec as f
+from emulator.figures.result import Section, Shown, Told
+from emulator.figures.text import clock_time, count
 from emulator.recording import RecordedLane, Recording
 from emulator.recording.outcome import outcomes
 from emulator.summary import verdict
@@ -50,9 +52,8 @@ def write(recording: Recording, settings: Settings, file: TextIO) -> None:
         f"<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
     )
     kind = "race: same seed, same episodes" if recording.is_race else scenario.strategy.label
-    facts = (
-        f"{kind} · {scenario.rollout.workers} workers · seed {recording.seed} · {clock_time(recording.t_end)}"
-    )
+    workers = count(scenario.rollout.workers, "worker")
+    facts = f"{kind} · {workers} · seed {recording.seed} · {clock_time(recording.t_end)}"
     file.write(f"<header>\n<h1>{title}</h1>\n<p>{escape(facts)}</p>\n")
     if scenario.description:
         file.write(f"<p>{escape(scenario.description)}</p>\n")
@@ -62,7 +63,7 @@ def write(recording: Recording, settings: Settings, file: TextIO) -> None:
     if recording.is_race:
         file.write(f'<p class="verdict">{escape(verdict(runs))}</p>\n')
     file.write(f'</header>\n<main class="{"race" if recording.is_race else "run"}">\n')
-    for part in _lanes(recording, [run.result for run in runs]):
+    for part in _lanes(recording, [Result(run.result) for run in runs]):
         file.write(part)
     file.write(
         f"</main>\n<section>\n<h2>Scenario</h2>\n<pre>{escape(_yaml(scenario.resolved()))}</pre>\n</section>\n"
@@ -113,7 +114,7 @@ def _reward(tracks: Tracks, series: LaneSeries) -> list[float | None]:
     return values
 
 
-def _lanes(recording: Recording, results: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _lanes(recording: Recording, results: Sequence[Result]) -> Iterator[str]:
     t_end = recording.t_end
     straggler = recorded_scale(recording).straggler
     drawn = [_Drawn(lane, t_end, straggler) for lane in recording.lanes]
@@ -131,31 +132,36 @@ def _lanes(recording: Recording, results: Sequence[dict[str, Any]]) -> Iterator[
         yield _figures(result)
         yield '<div class="plots">\n'
         busy: dict[str, Any] = {"t_end": t_end, "top": 1.0, "percent": True, "marks": one.marks}
-        for who, values, kind in (("workers", one.workers, "busy"), ("trainer", one.trainer, "trainer")):
-            drawing = plots.line(f"{who} busy", values, kind=kind, **busy)
-            yield _plot(f"{who.capitalize()} busy", share(result[who]["utilisation"]), drawing)
-        depths = plots.line("queue", one.queue, t_end, queue, kind="queue", marks=one.marks)
-        yield _plot("Queue", f"mean {number(result['queue']['mean'])}", depths)
-        told = result["staleness"]
+        for figure, values, kind in (
+            (f.WORKERS_BUSY, one.workers, "busy"),
+            (f.TRAINER_BUSY, one.trainer, "trainer"),
+        ):
+            drawing = plots.line(figure.label, values, kind=kind, **busy)
+            yield _plot(figure, result.text(figure), drawing)
+        depths = plots.line(f.QUEUE_MEAN.label, one.queue, t_end, queue, kind="queue", marks=one.marks)
+        yield _plot(f.QUEUE_MEAN, result.say(f.QUEUE_MEAN), depths)
         ages = plots.line(
-            "staleness", one.staleness, t_end, stale, kind="stale", limit=limit, marks=one.marks
+            f.STALENESS.label, one.staleness, t_end, stale, kind="stale", limit=limit, marks=one.marks
         )
-        yield _plot("Staleness", f"mean {decimal(told['mean'])}, max {number(told['max'])}", ages)
-        if learning := result.get("learning"):
+        told = f"mean {result.text(f.STALENESS)}, {result.say(f.STALENESS_MAX)}"
+        yield _plot(f.STALENESS, told, ages)
+        if result.has(Section.LEARNING):
             rewards = plots.line("reward", one.reward, t_end, 1.0, kind="busy", marks=one.marks)
-            yield _plot("Reward of the small model", decimal(learning["reward"]), rewards)
-        counts = plots.histogram("staleness of trained episodes", told["histogram"], limit)
-        yield _plot("Staleness of trained episodes", "versions", counts)
+            yield _plot(f.REWARD, result.text(f.REWARD), rewards)
+        histogram = f.STALENESS_HISTOGRAM
+        counts = plots.histogram(histogram.label, result[histogram] or [], limit)
+        yield _plot(histogram, histogram.unit, counts)
         rows = one.grids.shape[1]
         band = "a row each" if rows == one.count else f"a row is {-(-one.count // max(rows, 1))} workers"
         walls = plots.timeline("what each worker did", one.grids, t_end, one.marks)
-        yield _plot(f"{one.count} workers", band, walls + _legend(one))
+        yield _plot(count(one.count, "worker"), band, walls + _legend(one))
         yield "</div>\n"
         yield _injections(one.marks)
         yield "</section>\n"
 
 
-def _plot(title: str, value: str, drawing: str) -> str:
+def _plot(title: str | Told[Any], value: str, drawing: str) -> str:
+    title = title if isinstance(title, str) else title.label.capitalize()
     head = f"<figcaption>{escape(title)} <small>{escape(value)}</small></figcaption>"
     return f"<figure>{head}{drawing}</figure>\n"
 
@@ -182,34 +188,27 @@ def _injections(marks: plots.Marks) -> str:
     return f'<ul class="injections">{items}{more}</ul>\n'
 
 
-def _figures(result: dict[str, Any]) -> str:
-    """The figures of the summary."""
-    workers, told, queue = result["workers"], result["staleness"], result["queue"]
-    episodes, lengths = result["episodes"], result["episode_seconds"]
-    lost = {name: episodes[name] for name in ("dropped", "aborted", "failed") if episodes[name]}
-    bias = f"{mean_span(lengths['trained_mean'])} of {mean_span(lengths['started_mean'])}"
-    rows = [
-        ("updates per hour", number(result["updates_per_hour"]), count(result["updates"], "update")),
-        ("workers busy", share(workers["utilisation"]), f"goodput {share(workers['goodput'])}"),
-        ("trainer busy", share(result["trainer"]["utilisation"]), f"{result['publications']:,} published"),
-        ("staleness", decimal(told["mean"]), f"p95 {number(told['p95'])}, max {number(told['max'])}"),
-        ("length bias", decimal(lengths["length_bias"]), bias),
-        ("queue", number(queue["mean"]), f"max {number(queue['max'])}"),
-        (
-            "episodes trained",
-            f"{episodes['trained']:,}",
-            ", ".join([f"{episodes['started']:,} started", *(f"{n:,} {name}" for name, n in lost.items())]),
-        ),
+def _figures(result: Result) -> str:
+    """The figures of the summary, a card for each that is read first, and what it is made of."""
+    cards = [
+        _card(
+            result, line.head, [figure for figure in (*line.beside, *line.under) if _on_page(result, figure)]
+        )
+        for line in f.LINES
     ]
-    if learning := result.get("learning"):
-        reached = learning["minutes_to_80"]
-        after = "80% not reached" if reached is None else f"80% after {span(60 * reached)}"
-        rows.append(("reward, small model", decimal(learning["reward"]), after))
-    cards = "".join(
-        f"<div><dt>{name}</dt><dd><b>{value}</b> <small>{escape(detail)}</small></dd></div>"
-        for name, value, detail in rows
-    )
-    return f"<dl>{cards}</dl>\n"
+    cards.append(_card(result, f.TRAINED, [f.STARTED, *(figure for figure in f.LOST if result[figure])]))
+    if result.has(Section.LEARNING):
+        cards.append(_card(result, f.REWARD, [f.MINUTES_TO_80]))
+    return f"<dl>{''.join(cards)}</dl>\n"
+
+
+def _on_page(result: Result, figure: Told[Any]) -> bool:
+    return Shown.PAGE in figure.shown and result[figure] is not None
+
+
+def _card(result: Result, figure: Told[Any], beside: Sequence[Told[Any]]) -> str:
+    value, detail = result.text(figure), ", ".join(map(result.say, beside))
+    return f"<div><dt>{figure.label}</dt><dd><b>{value}</b> <small>{escape(detail)}</small></dd></div>"
 
 
 def _yaml(value: Any) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from emulator.exports.series import ACCOUNTS, STRAGGLER, Floats
 from emulator.figures import GENERATING
-from emulator.figures.text import clock_time, compact, nice_step, share, span
+from emulator.figures.text import clock_time, compact, nice_step, setting, share, span
 
 WIDTH, HEIGHT = 420, 140
 _LEFT, _RIGHT, _TOP, _BOTTOM = 36, 8, 10, 18
@@ -51,7 +51,7 @@ def line(
     if limit is not None and limit <= top:
         y = _height(limit, top)
         parts.append(f'<path class="limit" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>')
-        words = f"limit {limit:g}"
+        words = f"limit {setting(limit)}"
         parts.append(f'<text class="limit-word" x="{WIDTH - _RIGHT}" y="{y - 3:.1f}">{words}</text>')
     parts.append(_marks(marks, t_end, _TOP, _DOWN))
     return _picture(label, HEIGHT, parts)

@@ -6,7 +6,7 @@ from enum import Enum, Flag, auto
 from typing import Any, Generic, TypeVar
 
 from emulator.figures.accounts import Accounts, Reading
-from emulator.figures.text import NUMBER, Format
+from emulator.figures.text import NUMBER, Format, count
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -47,8 +47,9 @@ class Told(Generic[T_co]):
     """A figure as people read it.
 
     `name` is its dotted name in the result, `label` what it is called, `column` the same where there is
-    hardly any room, and `words` how a list of figures says it, with ``{}`` for the figure. `unit` is that of
-    the number, empty where the label has it or there is none.
+    hardly any room, and `words` how a list of figures says it, with ``{}`` for the figure, followed by its
+    `noun` where things are counted. `unit` is that of the number, empty where the label has it or there is
+    none.
     """
 
     name: str
@@ -56,12 +57,14 @@ class Told(Generic[T_co]):
     unit: str = ""
     format: Format = NUMBER
     words: str = "{}"
+    noun: str = ""
     column: str = ""
     shown: Shown = Shown.NOWHERE
 
     def say(self, value: Any) -> str:
         """The figure among others: ``p95 4``."""
-        return self.words.format(self.format(value))
+        told = count(value, self.noun) if self.noun and value is not None else self.format(value)
+        return self.words.format(told)
 
     @property
     def axis(self) -> str:

@@ -34,7 +34,6 @@ from emulator.figures.text import (
     SHARE,
     SPAN,
     Format,
-    counted,
     decimal,
     share,
 )
@@ -51,7 +50,8 @@ def _whole(r: Reading) -> float | None:
 UPDATES = Figure[int](
     name="updates",
     label="updates",
-    format=counted("update"),
+    format=COUNT,
+    noun="update",
     shown=Shown.SUMMARY | Shown.PAGE | Shown.DASHBOARD,
     value=lambda r: r.lane.updates,
 )
@@ -74,11 +74,12 @@ UPDATES_PER_HOUR = Figure[float](
 )
 
 
-def _episodes(account: str, words: str = "", form: Format = COUNT, shown: Shown = _READ) -> Figure[int]:
+def _episodes(account: str, words: str = "", noun: str = "", shown: Shown = _READ) -> Figure[int]:
     return Figure[int](
         name=f"episodes.{account}",
         label=f"episodes {account.replace('_', ' ')}",
-        format=form,
+        format=COUNT,
+        noun=noun,
         words=words or f"{{}} {account.replace('_', ' ')}",
         shown=shown,
         value=lambda r: r.episodes[account],
@@ -86,7 +87,7 @@ def _episodes(account: str, words: str = "", form: Format = COUNT, shown: Shown 
 
 
 STARTED, FINISHED = _episodes("started"), _episodes("finished")
-TRAINED = _episodes("trained", "{}", counted("episode"), Shown.SUMMARY | Shown.PAGE)
+TRAINED = _episodes("trained", "{}", "episode", Shown.SUMMARY)
 DROPPED, ABORTED, FAILED = _episodes("dropped"), _episodes("aborted"), _episodes("failed")
 LOST = (ABORTED, DROPPED, FAILED)
 """The accounts of episodes that were begun and will not be trained."""
@@ -181,7 +182,8 @@ QUEUE_MAX = Figure[int](
     name="queue.max",
     label="most in the queue",
     unit="episodes",
-    words="max {} episodes",
+    words="max {}",
+    noun="episode",
     column="max",
     shown=_READ,
     value=lambda r: r.lane.queue_max(),
@@ -259,7 +261,7 @@ _ENVIRONMENT: tuple[Figure[Any], ...] = (
     ),
 )
 
-LEARNED: Figure[int] = _in(Section.LEARNING, "updates", format=counted("update"), words="{}")
+LEARNED: Figure[int] = _in(Section.LEARNING, "updates", format=COUNT, noun="update", words="{}")
 REWARD: Figure[float] = _in(
     Section.LEARNING,
     "reward",
@@ -277,7 +279,7 @@ REWARD_SLOWEST: Figure[float] = _in(
     words="slowest tenth {}",
     shown=Shown.SUMMARY | Shown.RACE,
 )
-UPDATES_TO_80: Figure[int] = _in(Section.LEARNING, "updates_to_80", format=counted("update"), words="{}")
+UPDATES_TO_80: Figure[int] = _in(Section.LEARNING, "updates_to_80", format=COUNT, noun="update", words="{}")
 MINUTES_TO_80: Figure[float] = _in(
     Section.LEARNING,
     "minutes_to_80",
@@ -420,7 +422,7 @@ class Line(NamedTuple):
 
 
 LINES = (
-    Line(UPDATES_PER_HOUR, (UPDATES, TRAINED)),
+    Line(UPDATES_PER_HOUR, (UPDATES, TRAINED, PUBLICATIONS)),
     Line(WORKERS_BUSY, (), (GOODPUT, *IDLE)),
     Line(TRAINER_BUSY),
     Line(STALENESS, (STALENESS_P95, STALENESS_MAX), (NEWEST_MEAN,)),
@@ -428,3 +430,8 @@ LINES = (
     Line(QUEUE_MEAN, (QUEUE_MAX,)),
 )
 """What every run is judged by, in the order in which it is read."""
+
+SWEPT: tuple[Told[Any], ...] = tuple(
+    figure for figure in (*FIGURES, DROPPED_SHARE) if Shown.SWEEP in figure.shown
+)
+"""The columns of a sweep as it is printed."""

@@ -144,11 +144,6 @@ class Format:
         return f"{self.mean(mean)} {sign}{self.mean(mean - low)}"
 
 
-def counted(noun: str) -> Format:
-    """The format of a number of things, with what they are."""
-    return Format(lambda n: count(n, noun))
-
-
 COUNT = Format("{:,}".format)
 NUMBER = Format(number)
 DECIMAL = Format(decimal, places=2)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from emulator.figures import spec as f
+from emulator.figures.result import Told
 from emulator.figures.text import seeds
 from emulator.plots.charts import (
     Across,
@@ -21,10 +23,6 @@ from emulator.plots.table import Table
 from emulator.plots.words import failures_text, scenario_text, subject, value_label
 from emulator.sweeps.intervals import FEWEST
 from emulator.sweeps.table import Sweep
-
-UPDATES = "updates_per_hour"
-WORKERS, GOODPUT, TRAINER = "workers.utilisation", "workers.goodput", "trainer.utilisation"
-STALENESS, BIAS = "staleness.mean", "episode_seconds.length_bias"
 
 MOST_ROWS = 16
 """The most rows of a staleness map; the last one takes what is above, too."""
@@ -54,14 +52,14 @@ def charts(sweep: Sweep) -> list[Chart]:
 
 
 def _updates(table: Table, plan: Plan) -> Lines | None:
-    panel = _panel(table, plan, "updates per hour", UPDATES)
-    return _lines(table, plan, "updates", f"Updates per hour{_of(plan)}", [panel])
+    panel = _panel(table, plan, f.UPDATES_PER_HOUR)
+    return _lines(table, plan, "updates", f"{f.UPDATES_PER_HOUR.label.capitalize()}{_of(plan)}", [panel])
 
 
 def _utilisation(table: Table, plan: Plan) -> Lines | None:
-    workers = _panel(table, plan, "workers busy, %", WORKERS, scale=100, top=100)
-    goodput = _panel(table, plan, "workers' goodput, %", GOODPUT, scale=100, top=100)
-    trainer = _panel(table, plan, "trainer busy, %", TRAINER, scale=100, top=100)
+    workers, goodput, trainer = (
+        _panel(table, plan, figure, top=100) for figure in (f.WORKERS_BUSY, f.GOODPUT, f.TRAINER_BUSY)
+    )
     pairs = zip(_means(workers), _means(goodput), strict=False)
     wasteful = any(busy - good > _WASTE for busy, good in pairs)
     panels = [workers, goodput, trainer] if wasteful else [workers, trainer]
@@ -84,14 +82,14 @@ def _staleness(table: Table, plan: Plan) -> HeatMap | None:
             line.label,
             line.style,
             tuple(_shares(counts[point], rows) for point in line.points),
-            tuple(_mean(table.estimate(point, STALENESS)) for point in line.points),
+            tuple(_mean(table.estimate(point, f.STALENESS)) for point in line.points),
         )
         for line in lines
     )
     longest = max(map(len, counts.values()))
     labels = (*map(str, range(rows - 1)), f"{rows - 1}{'+' if longest > rows else ''}")
     caption = _caption(table, plan, seeds(table.seeds))
-    name, title = f"staleness{plan.suffix}", f"Staleness of trained episodes{_of(plan)}"
+    name, title = f"staleness{plan.suffix}", f"{f.STALENESS_HISTOGRAM.label.capitalize()}{_of(plan)}"
     return HeatMap(name, title, caption, across, labels, panels)
 
 
@@ -101,8 +99,8 @@ def _frontier(table: Table, plan: Plan) -> Frontier | None:
     for line in plan.series():
         points = []
         for tag, point in zip(across.ticks, line.points, strict=True):
-            updates, staleness = table.estimate(point, UPDATES), table.estimate(point, STALENESS)
-            bias = table.estimate(point, BIAS)
+            updates, staleness = table.estimate(point, f.UPDATES_PER_HOUR), table.estimate(point, f.STALENESS)
+            bias = table.estimate(point, f.LENGTH_BIAS)
             if updates is not None and staleness is not None and bias is not None:
                 points.append(Trade(tag, updates, staleness, bias.mean))
         if points:
@@ -124,38 +122,32 @@ def _differences(table: Table, plan: Plan) -> Lines | None:
     axis = plan.axes[compared]
     first = axis.values[0]
 
-    def panel(label: str, figure: str) -> Panel:
+    def panel(figure: Told[float]) -> Panel:
         found = table.differences(compared, figure)
         series = tuple(
             Curve(line.label, line.style, tuple(map(found.get, line.points)), (None,) * len(line.points))
             for line in plan.series()
             if line.points[0][compared] != first
         )
-        return Panel(label, series, from_zero=False)
+        return Panel(figure.axis, series, from_zero=False)
 
-    panels = [
-        panel("updates per hour", UPDATES),
-        panel("staleness, versions", STALENESS),
-        panel("length bias", BIAS),
-    ]
+    panels = [panel(figure) for figure in (f.UPDATES_PER_HOUR, f.STALENESS, f.LENGTH_BIAS)]
     page = f" ({plan.page})" if plan.page else ""
     title = f"Difference from {value_label(axis.path, first)}, seed by seed{page}"
     return _lines(table, plan, "differences", title, panels, of="the differences, ")
 
 
-def _panel(
-    table: Table, plan: Plan, label: str, figure: str, *, scale: float = 1.0, top: float | None = None
-) -> Panel:
+def _panel(table: Table, plan: Plan, figure: Told[float], *, top: float | None = None) -> Panel:
     series = tuple(
         Curve(
             line.label,
             line.style,
-            tuple(table.estimate(point, figure, scale) for point in line.points),
-            tuple(table.theory(point, figure, scale) for point in line.points),
+            tuple(table.estimate(point, figure) for point in line.points),
+            tuple(table.theory(point, figure) for point in line.points),
         )
         for line in plan.series()
     )
-    return Panel(label, series, top)
+    return Panel(figure.axis, series, top)
 
 
 def _lines(

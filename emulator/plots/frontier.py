@@ -4,6 +4,7 @@ from math import floor, hypot
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
+from emulator.figures.spec import LENGTH_BIAS, STALENESS, UPDATES_PER_HOUR
 from emulator.plots.charts import Frontier, Trade
 from emulator.plots.layout import BOTTOM, LEFT, LEGEND_ROW, TOP, draw_legend, legend_rows, slide, under
 from emulator.plots.look import LABEL, MARKERS, SMALL, Palette, shades
@@ -29,7 +30,7 @@ def draw(chart: Frontier, theme: Palette) -> "Figure":
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415
     from matplotlib.colors import Normalize  # noqa: PLC0415
 
-    figure = slide(chart, theme, chart.along, "length bias: mean duration, trained / started")
+    figure = slide(chart, theme, chart.along, f"{LENGTH_BIAS.label}: mean duration, trained / started")
     norm, colors = Normalize(*bias_range(chart)), shades(theme.bias)
     labels = [series.label for series in chart.series]
     top = TOP - LEGEND_ROW * (legend_rows(labels) if any(labels) else 0)
@@ -49,15 +50,15 @@ def draw(chart: Frontier, theme: Palette) -> "Figure":
     for series in chart.series if len(chart.series) <= _MOST_TAGGED else ():
         _draw_tags(axis, series.points, theme, line=bool(chart.along))
     axis.grid(visible=True, axis="both")
-    under(figure, "mean staleness of trained episodes, versions", right=_RIGHT)
-    axis.set_title("updates per hour", size=LABEL, loc="left", pad=10)
+    under(figure, f"mean {STALENESS.axis}", right=_RIGHT)
+    axis.set_title(UPDATES_PER_HOUR.axis, size=LABEL, loc="left", pad=10)
     if any(labels):
         draw_legend(figure, theme, chart.series, hollow=True)
     bar = figure.colorbar(
         ScalarMappable(norm, colors), cax=figure.add_axes((_RIGHT + 0.015, BOTTOM, 0.016, top - BOTTOM))
     )
     bar.outline.set_visible(False)
-    figure.text(0.975, top + 0.033, "length bias", size=LABEL, va="center", ha="right")
+    figure.text(0.975, top + 0.033, LENGTH_BIAS.axis, size=LABEL, va="center", ha="right")
     return figure
 
 

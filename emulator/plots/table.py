@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.figures.result import Told
+from emulator.figures.spec import STALENESS_HISTOGRAM
+from emulator.figures.text import count
 from emulator.plots.charts import Estimate
 from emulator.plots.plan import Point, Swept, swept
 from emulator.sweeps.paired import paired_differences
@@ -19,7 +22,7 @@ class Table:
         self.paths = tuple(axis.path for axis in sweep.axes)
         self.failed = len(sweep.failed)
         missing = sweep.grid.runs - len(sweep.rows)
-        self.interrupted = f"{missing:,} runs yet to come" if missing else ""
+        self.interrupted = f"{count(missing, 'run')} yet to come" if missing else ""
         self.axes: tuple[Swept, ...] = swept(self.paths, sweep.rows)
         self._summary = {self._point(row): row for row in sweep.summary()}
         self._runs: dict[Point, list[Mapping[str, Any]]] = {}
@@ -35,25 +38,25 @@ class Table:
         """Whether no run came to an end."""
         return not self._runs
 
-    def estimate(self, point: Point, figure: str, scale: float = 1.0) -> Estimate | None:
-        """The mean of a figure at a point with its interval, times `scale`."""
-        row = self._summary.get(point, {})
-        mean, low, high = (row.get(f"{figure}.{end}") for end in ("mean", "low", "high"))
+    def estimate(self, point: Point, figure: Told[float]) -> Estimate | None:
+        """The mean of a figure at a point with its interval, in its unit."""
+        row, scale = self._summary.get(point, {}), figure.format.factor
+        mean, low, high = (row.get(f"{figure.name}.{end}") for end in ("mean", "low", "high"))
         if mean is None:
             return None
         if low is None or high is None:
             return Estimate(mean * scale)
         return Estimate(mean * scale, low * scale, high * scale)
 
-    def theory(self, point: Point, figure: str, scale: float = 1.0) -> float | None:
-        """What theory expects of a figure at a point, times `scale`."""
-        value = self._summary.get(point, {}).get(f"theory.{figure}")
-        return None if value is None else float(value) * scale
+    def theory(self, point: Point, figure: Told[float]) -> float | None:
+        """What theory expects of a figure at a point, in its unit."""
+        value = self._summary.get(point, {}).get(f"theory.{figure.name}")
+        return None if value is None else float(value) * figure.format.factor
 
-    def differences(self, axis: int, figure: str) -> dict[Point, Estimate]:
+    def differences(self, axis: int, figure: Told[float]) -> dict[Point, Estimate]:
         """By how much a figure differs at a point from the first value of an axis, over common seeds."""
         found: dict[Point, Estimate] = {}
-        for difference in paired_differences(self._sweep, figure, self.paths[axis]):
+        for difference in paired_differences(self._sweep, figure.name, self.paths[axis]):
             if difference.mean is not None:
                 at = {**difference.point, self.paths[axis]: difference.b}
                 found[self._point(at)] = Estimate(difference.mean, difference.low, difference.high)
@@ -61,6 +64,6 @@ class Table:
 
     def staleness(self, point: Point) -> tuple[int, ...]:
         """How many trained episodes were 0, 1, 2, … versions stale, over all seeds of a point."""
-        histograms = [row["staleness.histogram"] or [] for row in self._runs.get(point, [])]
+        histograms = [row[STALENESS_HISTOGRAM.name] or [] for row in self._runs.get(point, [])]
         top = max(map(len, histograms), default=0)
         return tuple(sum(h[k] for h in histograms if k < len(h)) for k in range(top))

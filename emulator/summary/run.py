@@ -78,7 +78,7 @@ def _lines(result: Result, *, ascii_only: bool) -> Iterator[tuple[str, Told[Any]
 def _detail(result: Result, figure: Told[Any], beside: Sequence[Told[Any]], *, ascii_only: bool) -> Text:
     if figure.unit == "%":
         return bar(result[figure], BAR, ascii_only=ascii_only)
-    return Text(", ".join(map(result.say, beside)))
+    return Text(", ".join(result.say(other) for other in beside if Shown.SUMMARY in other.shown))
 
 
 def _further(result: Result, dropped: str | None) -> Iterator[tuple[str, str]]:

@@ -125,26 +125,34 @@ class Directory:
         except FileNotFoundError:
             return {}
         rows: dict[int, Row] = {}
-        for line in text.split("\n")[1:-1]:
-            row = self._row(line)
+        head, *lines = text.split("\n")[:-1] or [""]
+        columns = next(csv.reader([head]), [])
+        for line in lines:
+            row = self._row(line, columns)
             if row is not None:
                 rows.setdefault(row["run"], row)
         return dict(sorted(rows.items()))
 
-    def _row(self, line: str) -> Row | None:
-        """The row of a line, or None if it is damaged or none of this grid's."""
+    def _row(self, line: str, columns: Sequence[str]) -> Row | None:
+        """The row of a line, or None if it is damaged or none of this grid's.
+
+        A figure that has no column, since the file is older than it, is None.
+        """
         grid = self._grid
         try:
             cells = next(csv.reader([line], strict=True))
-            found = dict(zip(grid.columns, cells, strict=True))
+            found = dict(zip(columns, cells, strict=True))
             point, seed = divmod(int(found["run"]), len(grid.seeds))
-            outcome: Row = {name: _value(name, found[column]) for name, column in grid.figures.items()}
+            outcome: Row = {}
+            for name, column in grid.figures.items():
+                outcome[name] = _value(name, found.get(column, ""))
             outcome |= {name: _value(name, found[name]) for name in TEXTS}
             row = grid.row(point, grid.seeds[seed], outcome)
         except (StopIteration, LookupError, ValueError, csv.Error):
             return None
         whole = row["error"] is not None or _HASH.fullmatch(row["trace_sha256"] or "")
-        return row if whole and point >= 0 and self._cells(row) == cells else None
+        same = found.items() <= dict(zip(grid.columns, self._cells(row), strict=True)).items()
+        return row if whole and point >= 0 and same else None
 
 
 def read_grid(directory: str | os.PathLike[str]) -> Grid:

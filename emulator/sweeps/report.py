@@ -1,6 +1,6 @@
 """The table of a sweep as it is printed: one line a point, in 100 columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,9 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from emulator.figures.text import DECIMAL, NUMBER, SHARE, Format, count, setting
+from emulator.figures import spec as f
+from emulator.figures.result import Told
+from emulator.figures.text import NOTHING, count, setting
 from emulator.sweeps.axes import Cell, cell_text
 from emulator.sweeps.intervals import intervals_text
 from emulator.sweeps.table import Sweep
@@ -20,10 +22,6 @@ WIDTH = 100
 _ALERT = "#f0a500"
 _DIM = "bright_black"
 _LEAST = 8
-
-_THEORY = "theory"
-_FIRST_DROPPED = (("dropped %", "tends to"), ("at most",), ("p95/max",), ("busy %",), (_THEORY,))
-"""The columns that go, in turn, where not all have room."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ def _table(sweep: Sweep, summary: Sequence[Mapping[str, Any]], *, sign: str, wid
         table.add_column(name, overflow="fold", width=chosen)
     for name, cells in figures.items():
         table.add_column(name, justify="right", no_wrap=True, width=_longest([name, *cells]))
-    styles = {"updates/h": "bold", **dict.fromkeys((_THEORY, "at most", "tends to"), _DIM), "failed": _ALERT}
+    styles = {f.UPDATES_PER_HOUR.column: "bold", **dict.fromkeys(_LAWS.values(), _DIM), "failed": _ALERT}
     for number in range(len(lines)):
         row = [Text(column[number]) for column in labels]
         row += [Text(cells[number], style=styles.get(name, "")) for name, cells in figures.items()]
@@ -119,40 +117,61 @@ def _table(sweep: Sweep, summary: Sequence[Mapping[str, Any]], *, sign: str, wid
 
 def _figures(lines: Sequence[Mapping[str, Any]], sign: str) -> dict[str, list[str]]:
     """The columns of figures, each a text for each line; one that says nothing in any line is left out."""
-    columns = {
-        "updates/h": [_measured(line, "updates_per_hour", NUMBER, sign) for line in lines],
-        _THEORY: [NUMBER.mean(line.get("theory.updates_per_hour")) for line in lines],
-        "busy %": [_measured(line, "workers.utilisation", SHARE, sign) for line in lines],
-        "stale": [_measured(line, "staleness.mean", DECIMAL, sign) for line in lines],
-        "at most": [DECIMAL.mean(line.get("at_most.staleness.mean")) for line in lines],
-        "p95/max": [
-            f"{NUMBER.mean(line['staleness.p95.mean'])}/{NUMBER.mean(line['staleness.max.mean'])}"
-            for line in lines
-        ],
-        "bias": [_measured(line, "episode_seconds.length_bias", DECIMAL, sign) for line in lines],
-        "dropped %": [_dropped(line) for line in lines],
-        "tends to": [SHARE.mean(line.get("tends_to.episodes.dropped_share")) for line in lines],
-        "reward": [_measured(line, "learning.reward", DECIMAL, sign) for line in lines],
-        "min to 80%": [_until_80(line, sign) for line in lines],
-        "failed": [f"{line['failed']}/{line['runs']}" if line["failed"] else "" for line in lines],
-    }
+    columns: dict[str, list[str]] = {}
+    for figure in f.SWEPT:
+        if figure is f.STALENESS_MAX:
+            columns[_P95_MAX] = [
+                "/".join(part.format.mean(line[f"{part.name}.mean"]) for part in (f.STALENESS_P95, figure))
+                for line in lines
+            ]
+        elif figure is not f.STALENESS_P95:
+            columns[figure.column] = [_CELLS.get(figure, _measured)(line, figure, sign) for line in lines]
+        if figure in _LAWS:
+            name = _LAWS[figure]
+            law = f"{name.replace(' ', '_')}.{figure.name}"
+            columns[name] = [figure.format.mean(line.get(law)) for line in lines]
+    columns["failed"] = [f"{line['failed']}/{line['runs']}" if line["failed"] else "" for line in lines]
     return {name: cells for name, cells in columns.items() if not set(cells) <= {"-", "-/-", ""}}
 
 
-def _until_80(line: Mapping[str, Any], sign: str) -> str:
+def _until_80(line: Mapping[str, Any], figure: Told[Any], sign: str) -> str:
     """Minutes to 80 %, if all runs got there: the mean of those that did would hide the others."""
     runs = line["runs"] - line["failed"]
-    reached = line.get("learning.minutes_to_80.n", runs)
-    if reached < runs:
-        return f"{reached} of {runs} do"
-    return _measured(line, "learning.minutes_to_80", NUMBER, sign)
+    reached = line.get(f"{figure.name}.n", runs)
+    return f"{reached} of {runs} do" if reached < runs else _measured(line, figure, sign)
 
 
-def _dropped(line: Mapping[str, Any]) -> str:
+def _dropped(line: Mapping[str, Any], figure: Told[Any], _: str) -> str:
     """The share of finished episodes that were dropped, where theory knows it."""
-    if line.get("tends_to.episodes.dropped_share") is None or not line["episodes.finished.mean"]:
-        return "-"
-    return SHARE.mean(line["episodes.dropped.mean"] / line["episodes.finished.mean"])
+    if line.get(f"tends_to.{figure.name}") is None or not line["episodes.finished.mean"]:
+        return NOTHING
+    return figure.format.mean(line["episodes.dropped.mean"] / line["episodes.finished.mean"])
+
+
+def _measured(line: Mapping[str, Any], figure: Told[Any], sign: str) -> str:
+    return figure.format.measured(line.get(f"{figure.name}.mean"), line.get(f"{figure.name}.low"), sign)
+
+
+_CELLS: dict[Told[Any], Callable[[Mapping[str, Any], Told[Any], str], str]] = {
+    f.MINUTES_TO_80: _until_80,
+    f.DROPPED_SHARE: _dropped,
+}
+_LAWS: dict[Told[Any], str] = {
+    f.UPDATES_PER_HOUR: "theory",
+    f.STALENESS: "at most",
+    f.DROPPED_SHARE: "tends to",
+}
+"""The columns of theory, each behind its figure's."""
+_P95_MAX = f"{f.STALENESS_P95.column}/{f.STALENESS_MAX.column}"
+_FIRST_DROPPED = (
+    *((figure.column,) for line in reversed(f.LINES) for figure in line.under),
+    (f.DROPPED_SHARE.column, _LAWS[f.DROPPED_SHARE]),
+    (_LAWS[f.STALENESS],),
+    (_P95_MAX,),
+    (f.WORKERS_BUSY.column,),
+    (_LAWS[f.UPDATES_PER_HOUR],),
+)
+"""The columns that go, in turn, where not all have room."""
 
 
 def _labels(values: Sequence[Cell]) -> list[str]:
@@ -182,7 +201,3 @@ def _longest(texts: Iterable[str]) -> int:
 def _width(columns: Mapping[str, Sequence[str]]) -> int:
     """How wide columns are, with the two spaces between them."""
     return sum(_longest([name, *cells]) + 2 for name, cells in columns.items()) - 2
-
-
-def _measured(line: Mapping[str, Any], figure: str, form: Format, sign: str) -> str:
-    return form.measured(line.get(f"{figure}.mean"), line.get(f"{figure}.low"), sign)

@@ -104,7 +104,7 @@ def test_utilisation_is_in_per_cent_and_has_goodput_only_where_work_is_wasted() 
     assert plain.panels[1].series[0].points[0] == Estimate(25.0, 25.0, 25.0)
     wasteful = made({SIGMA: [1, 2]}, lambda *_: figures(1, busy=0.9, good=0.4))
     labels = [panel.label for panel in lines(wasteful, "utilisation").panels]
-    assert labels == ["workers busy, %", "workers' goodput, %", "trainer busy, %"]
+    assert labels == ["workers busy, %", "goodput, %", "trainer busy, %"]
 
 
 def test_staleness_is_a_share_of_all_episodes_of_a_point() -> None:

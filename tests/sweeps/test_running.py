@@ -6,6 +6,7 @@ import os
 import pickle
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,24 @@ def test_the_files_hold_every_figure_of_every_run(whole: tuple[Sweep, Path]) -> 
         points = list(csv.DictReader(file))
     means = [float(point["updates.mean"]) for point in points]
     assert means == [sum(row["updates"] for row in table.at(point)) / 3 for point in range(4)]
+
+
+def test_rows_from_before_a_figure_was_kept_are_gone_on_with_and_lack_it(
+    whole: tuple[Sweep, Path], tmp_path: Path
+) -> None:
+    table, path = whole
+    older = tmp_path / "older"
+    shutil.copytree(path, older)
+    with (older / "runs.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    with (older / "runs.csv").open("w", newline="") as file:
+        names = [name for name in rows[0] if name != "queue.max"]
+        lines = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
+        lines.writeheader()
+        lines.writerows(rows[:-1])
+    again = resume(older, jobs=1)
+    assert again.rows == [row | {"queue.max": None} for row in table.rows[:-1]] + table.rows[-1:]
+    assert [point["queue.max.n"] for point in again.summary()] == [0, 0, 0, 1]
 
 
 def test_the_scenario_that_is_kept_is_the_scenario(whole: tuple[Sweep, Path]) -> None:
