@@ -6,6 +6,7 @@ from emulator.dashboard.canvas import Area, Canvas, fitting
 from emulator.dashboard.log import Entry
 from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import Role
+from emulator.figures import spec as f
 from emulator.figures import text
 from emulator.text import pad, width
 
@@ -146,19 +147,19 @@ def help_over(canvas: Canvas, looking: Looking) -> None:
 
 def price(lane: ShownLane) -> list[tuple[str, Role]]:
     """What a lane's speed costs: the staleness of its data, and the length bias where work is thrown away."""
-    figures = lane.figures
-    staleness = figures.staleness_figures()
-    if staleness["mean"] is None:
+    if not lane.figures.counts["trained"]:
         return [("nothing trained yet", Role.DIM)]
-    limit = lane.limit
-    words = [(f"staleness {text.decimal(staleness['mean'])}", Role.STALE)]
+    oldest, limit = lane.value(f.STALENESS_MAX) or 0, lane.limit
+    said, over = lane.say(f.STALENESS_MAX), False
     if limit is not None:
-        over = staleness["max"] > limit
-        words.append((f"max {staleness['max']} (limit {limit:g})", Role.WARNING if over else Role.TEXT))
-    else:
-        unlimited = " (no limit)" if lane.scenario.strategy.may_limit else ""
-        words.append((f"max {staleness['max']}{unlimited}", Role.TEXT))
-    return [*words, *lost_work(lane)]
+        said, over = f"{said} (limit {text.setting(limit)})", oldest > limit
+    elif lane.scenario.strategy.may_limit:
+        said += " (no limit)"
+    return [
+        (lane.say(f.STALENESS), Role.STALE),
+        (said, Role.WARNING if over else Role.TEXT),
+        *lost_work(lane),
+    ]
 
 
 def lost_work(lane: ShownLane) -> list[tuple[str, Role]]:
@@ -167,11 +168,17 @@ def lost_work(lane: ShownLane) -> list[tuple[str, Role]]:
     thrown = counts["dropped"] + counts["aborted"]
     if not thrown:
         return []
-    bias = lane.figures.length_figures()["length_bias"]
+    bias = lane.value(f.LENGTH_BIAS)
     words = [(f"{text.count(thrown, 'episode')} thrown away", Role.TEXT)]
     if bias is not None:
-        words.insert(0, (f"length bias {text.decimal(bias)}", Role.WARNING if bias < _BIASED else Role.TEXT))
+        words.insert(0, (f.LENGTH_BIAS.say(bias), Role.WARNING if bias < _BIASED else Role.TEXT))
     return words
+
+
+def further(lane: ShownLane) -> list[tuple[str, Role]]:
+    """What else there is to say of a lane: each figure that is marked to be watched, once there is one."""
+    values = ((figure, lane.value(figure)) for figure in f.WATCHED)
+    return [(figure.say(value), Role.TEXT) for figure, value in values if value is not None]
 
 
 def put_words(canvas: Canvas, x: int, y: int, words: Iterable[tuple[str, Role]], room: int) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from emulator.dashboard.canvas import Area, Canvas
 from emulator.dashboard.state import ShownLane
 from emulator.dashboard.theme import Role
+from emulator.figures import spec as f
 from emulator.figures import text
 
 _LEAST_SCALE = 4.0  # versions: below it a small staleness would look large
@@ -24,11 +25,11 @@ def bar(canvas: Canvas, at: Area, share: float, role: Role) -> None:
 
 def staleness_bar(canvas: Canvas, at: Area, lane: ShownLane) -> None:
     """The mean staleness as a bar, with a mark where the limit is, if there is one."""
-    mean, limit = lane.figures.staleness_figures()["mean"] or 0.0, lane.limit
+    mean, limit = lane.value(f.STALENESS) or 0.0, lane.limit
     if limit is None:
         bar(canvas, at, mean / max(mean * 1.5, _LEAST_SCALE), Role.STALE)
         return
-    label = f"{canvas.glyphs.down}limit {limit:g}"
+    label = f"{canvas.glyphs.down}limit {text.setting(limit)}"
     if len(label) > at.width // 2 + 3:
         label = canvas.glyphs.down
     width = max(at.width - len(label), 1)
@@ -55,10 +56,7 @@ def scaled(values: Sequence[float | None], least: float = 1.0) -> list[float | N
 
 def reward_text(lane: ShownLane) -> str:
     """The reward of the policy after its last update; a dash before, and nothing without a learner."""
-    learning = lane.figures.learning
-    if learning is None:
-        return ""
-    return text.decimal(None if learning.last is None else learning.last.reward)
+    return "" if lane.figures.learning is None else f.REWARD.format(lane.value(f.REWARD))
 
 
 def histogram(canvas: Canvas, area: Area, lane: ShownLane) -> None:
@@ -100,4 +98,9 @@ def _lags(counts: Counter[int], room: int) -> dict[int, tuple[str, int]]:
 
 def _rule(canvas: Canvas, area: Area, lane: ShownLane) -> None:
     across = canvas.glyphs.across
-    canvas.put(area.x, area.y, f"{across * 2} limit {lane.limit:g} ".ljust(area.width, across), Role.LIMIT)
+    canvas.put(
+        area.x,
+        area.y,
+        f"{across * 2} limit {text.setting(lane.limit)} ".ljust(area.width, across),
+        Role.LIMIT,
+    )

@@ -6,6 +6,7 @@ from emulator.dashboard.big import LARGE_ROWS, SMALL_ROWS, put_large, put_small
 from emulator.dashboard.canvas import Area, Canvas
 from emulator.dashboard.chrome import (
     foot,
+    further,
     head,
     help_over,
     is_small,
@@ -20,6 +21,7 @@ from emulator.dashboard.meters import bar, reward_text, scaled, sparkline, stale
 from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import ASCII, Glyphs, Role
 from emulator.dashboard.workers import draw_raster, legend
+from emulator.figures import spec as f
 from emulator.figures import text
 from emulator.text import cut, pad
 from emulator.text import width as width_of
@@ -39,7 +41,10 @@ MOST = 4
 
 _LEADS = 1.05  # times as many updates
 
-_NAMES = ("workers busy", "trainer busy", "staleness", "queue", "workers %")
+_NAMES = (
+    *(figure.label for figure in (f.WORKERS_BUSY, f.TRAINER_BUSY, f.STALENESS, f.QUEUE_MEAN)),
+    "workers %",
+)
 _SHORT_NAMES = ("work", "train", "stale", "queue", "work %")
 
 
@@ -90,7 +95,8 @@ def _whole(canvas: Canvas, lanes: Sequence[ShownLane], contenders: Sequence[Show
     lost = any(lost_work(lane) for lane in lanes)
     learns = any(lane.figures.learning is not None for lane in contenders)
     log_top = height - 1 - lines
-    meters_top = log_top - 1 - roomy - lost - 2 * learns - meters
+    more = large and any(further(lane) for lane in lanes)
+    meters_top = log_top - 1 - roomy - lost - more - 2 * learns - meters
     width = canvas.width // len(lanes)
     for i, lane in enumerate(lanes):
         area = Area(i * width, top, width, meters_top - top)
@@ -101,9 +107,12 @@ def _whole(canvas: Canvas, lanes: Sequence[ShownLane], contenders: Sequence[Show
         draw_raster(canvas, area.inside, lane.history)
         _meters(canvas, Area(area.x + 1, meters_top, width - 2, meters), lane)
         _reward(canvas, Area(area.x + 1, meters_top + meters, width - 2, 1), lane)
-        put_words(canvas, area.x + 1, meters_top + meters + learns, lost_work(lane), width - 2)
+        below = meters_top + meters + learns
+        put_words(canvas, area.x + 1, below, lost_work(lane), width - 2)
+        if more:
+            put_words(canvas, area.x + 1, below + lost, further(lane), width - 2)
     if learns:
-        _first(canvas, meters_top + meters + 1 + lost, contenders)
+        _first(canvas, meters_top + meters + 1 + lost + more, contenders)
     _hit(canvas, log_top - 1, lanes)
     entries = [(lane.name, entry) for lane in lanes for entry in lane.history.log_lines(lines)]
     log_lines(canvas, log_top, sorted(entries, key=lambda line: line[1].t)[-lines:])
@@ -117,7 +126,7 @@ def _progress(canvas: Canvas, y: int, lanes: Sequence[ShownLane], share: float) 
     for row, (lane, name) in enumerate(zip(lanes, names, strict=True), y):
         leads = done(lane) == most
         canvas.put(1, row, pad(name, label), Role.LEAD if leads else Role.TEXT)
-        updates = text.count(lane.figures.updates, "update").rjust(14)
+        updates = lane.say(f.UPDATES).rjust(14)
         area = Area(label + 3, row, canvas.width - label - 4 - len(updates), 1)
         bar(canvas, area, done(lane) / most * share, Role.BUSY if leads else Role.RUN)
         canvas.right(canvas.width - 1, row, updates, Role.STRONG if leads else Role.TEXT)
@@ -191,13 +200,12 @@ def _meters(canvas: Canvas, area: Area, lane: ShownLane) -> None:
     """How busy, how stale, how much is queued, one below the other."""
     x, y, width, rows = area
     workers, trainer = lane.busy()
-    staleness = lane.figures.staleness_figures()["mean"]
     names = _NAMES if width >= 36 else _SHORT_NAMES
     values = (
-        text.share(workers),
-        text.share(trainer),
-        text.decimal(staleness),
-        f"{lane.figures.depth:,}",
+        f.WORKERS_BUSY.format(workers),
+        f.TRAINER_BUSY.format(trainer),
+        f.STALENESS.format(lane.value(f.STALENESS)),
+        text.number(lane.figures.depth),
         "",
     )
     start = _start(area)
@@ -254,7 +262,7 @@ def _hit(canvas: Canvas, y: int, lanes: Sequence[ShownLane]) -> None:
     episodes = {hit.episode for hit in hits if hit is not None}
     which = f"episode {episodes.pop()}" if len(episodes) == 1 else "an episode each"
     x = canvas.put(1, y, f"{text.clock_time(latest)} ", Role.DIM)
-    x = canvas.put(x, y, f"straggler x{factor:g}, {which}:", Role.MARK) + 2
+    x = canvas.put(x, y, f"straggler x{text.setting(factor)}, {which}:", Role.MARK) + 2
     words = [
         (f"{lane.name} {_cost(lane, hit)}", Role.WARNING if _lost(lane, hit) else Role.STRONG)
         for lane, hit in zip(lanes, hits, strict=True)

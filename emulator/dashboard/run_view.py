@@ -7,6 +7,7 @@ import numpy as np
 from emulator.dashboard.canvas import Area, Canvas
 from emulator.dashboard.chrome import (
     foot,
+    further,
     head,
     help_over,
     is_small,
@@ -20,6 +21,7 @@ from emulator.dashboard.meters import bar, histogram, reward_text, scaled, spark
 from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import Glyphs, Role
 from emulator.dashboard.workers import draw_grid, draw_raster, layout, legend
+from emulator.figures import spec as f
 from emulator.figures import text
 
 KEYS = (
@@ -72,10 +74,10 @@ def verdict(canvas: Canvas, x: int, y: int, lane: ShownLane) -> None:
     if lane.error is not None:
         canvas.put(x, y, lane.error, Role.WARNING)
         return
-    words = [(text.count(lane.figures.updates, "update"), Role.LEAD)]
+    words = [(lane.say(f.UPDATES), Role.LEAD)]
     if lane.history.t > 0:
-        words.append((f"{text.number(lane.figures.updates * 3600 / lane.history.t)}/h", Role.TEXT))
-    words += [waits(lane), *lost_work(lane)]
+        words.append((lane.say(f.UPDATES_PER_HOUR), Role.TEXT))
+    words += [waits(lane), *lost_work(lane), *further(lane)]
     put_words(canvas, x, y, words, room=canvas.width - x - 1)
 
 
@@ -135,11 +137,11 @@ def _meters(canvas: Canvas, y: int, thick: int, lane: ShownLane) -> None:
         canvas.put(end, y, text.share(share), Role.STRONG)
         bar(canvas, Area(x, y + 1, third - 2, thick), share, role)
         x += third
-    figures = lane.figures.staleness_figures()
-    end = canvas.put(x, y, "STALENESS mean ", Role.DIM)
-    end = canvas.put(end, y, text.decimal(figures["mean"]), Role.STRONG)
-    if figures["max"] is not None:
-        canvas.put(end, y, f"  max {figures['max']}", Role.DIM)
+    mean, oldest = lane.value(f.STALENESS), lane.value(f.STALENESS_MAX)
+    end = canvas.put(x, y, f"{f.STALENESS.label.upper()} mean ", Role.DIM)
+    end = canvas.put(end, y, f.STALENESS.format(mean), Role.STRONG)
+    if oldest is not None:
+        canvas.put(end, y, f"  {f.STALENESS_MAX.say(oldest)}", Role.DIM)
     staleness_bar(canvas, Area(x, y + 1, canvas.width - x - 2, thick), lane)
 
 
@@ -155,7 +157,7 @@ def _workers(canvas: Canvas, area: Area, lane: ShownLane, *, raster: bool) -> No
     grid = layout(len(history.crew.state), inside.width, inside.height)
     fill = "episode age / p50" if grid.band == 1 else f"share busy, {grid.band} a cell"
     late = int(np.count_nonzero(history.states() == Role.STRAGGLER))
-    title = f"{history.crew.up:,} workers: fill = {fill}  {text.count(late, 'straggler')}"
+    title = f"{text.count(history.crew.up, 'worker')}: fill = {fill}  {text.count(late, 'straggler')}"
     canvas.box(area, title, legend(history, f"{glyphs.dot} idle"))
     draw_grid(canvas, inside, history)
 
@@ -164,7 +166,7 @@ def _staleness(canvas: Canvas, area: Area, lane: ShownLane) -> None:
     """How stale what was trained was."""
     oldest = lane.figures.oldest_version()
     foot = f"policy v{lane.figures.version}" + (f"  oldest in use v{oldest}" if oldest is not None else "")
-    canvas.box(area, "staleness of trained data", foot)
+    canvas.box(area, f.STALENESS_HISTOGRAM.label, foot)
     histogram(canvas, area.inside._replace(width=area.width - 3), lane)
 
 
@@ -174,10 +176,10 @@ def _sparklines(canvas: Canvas, y: int, lane: ShownLane) -> None:
     rates = lane.history.past.rates(canvas.width - x - 2)
     busy, queue, stale, trainer = rates.busy(), rates.queue(), rates.staleness(), rates.trainer()
     lines: list[tuple[str, str, list[float | None], Role]] = [
-        ("queue", f"{lane.figures.depth:,}", scaled(queue, 4.0), Role.TEXT),
-        ("workers", _now(busy, text.share), busy, Role.BUSY),
-        ("trainer", _now(trainer, text.share), trainer, Role.TRAINER),
-        ("staleness", _now(stale, text.decimal), scaled(stale, 2.0), Role.STALE),
+        (f.QUEUE_MEAN.label, text.number(lane.figures.depth), scaled(queue, 4.0), Role.TEXT),
+        ("workers", _now(busy, f.WORKERS_BUSY.format), busy, Role.BUSY),
+        ("trainer", _now(trainer, f.TRAINER_BUSY.format), trainer, Role.TRAINER),
+        (f.STALENESS.label, _now(stale, f.STALENESS.format), scaled(stale, 2.0), Role.STALE),
     ]
     if lane.figures.learning is not None:
         lines.append(("reward", reward_text(lane), rates.reward(), Role.LEAD))

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from emulator.clock import Speed
 from emulator.dashboard.history import History
 from emulator.dashboard.scale import Scale
 from emulator.events import Event
 from emulator.figures import Figures
+from emulator.figures.result import Figure
 from emulator.scenario import Scenario
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -24,6 +28,14 @@ class ShownLane:
         """How busy workers and trainer were so far, as shares of their time."""
         totals = self.history.totals()
         return totals.busy / (totals.service or 1.0), totals.trainer / (totals.t or 1.0)
+
+    def value(self, figure: Figure[T]) -> T | None:
+        """A figure of the lane so far."""
+        return self.figures.value(figure, self.history.t)
+
+    def say(self, figure: Figure[Any]) -> str:
+        """The same among others, in words."""
+        return figure.say(self.value(figure))
 
     @classmethod
     def fresh(cls, scenario: Scenario, scale: Scale) -> "ShownLane":

@@ -431,6 +431,14 @@ LINES = (
 )
 """What every run is judged by, in the order in which it is read."""
 
+WATCHED: tuple[Figure[Any], ...] = tuple(
+    figure
+    for line in LINES
+    for figure in line.under
+    if isinstance(figure, Figure) and Shown.DASHBOARD in figure.shown
+)
+"""What the dashboard says of a lane besides what it draws."""
+
 SWEPT: tuple[Told[Any], ...] = tuple(
     figure for figure in (*FIGURES, DROPPED_SHARE) if Shown.SWEEP in figure.shown
 )
