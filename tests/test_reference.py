@@ -95,6 +95,7 @@ def test_synchronous() -> None:
     assert result["trainer"] == {
         "utilisation": 12 / 30,
         "seconds": {"updating": 12, "pushing": 0, "waiting": 18, "stalled": 0},
+        "longest_wait_seconds": 10,
     }
     assert result["staleness"] == {
         "mean": 0,
@@ -105,7 +106,8 @@ def test_synchronous() -> None:
         "in_flight_mean": 0,
         "in_queue_mean": 0,
     }
-    assert result["queue"] == {"mean": 9 / 30, "max": 1}
+    assert result["queue"] == {"mean": 9 / 30, "max": 1, "wait_mean": 8 / 4}
+    assert result["first_update_seconds"] == 16
     assert result["episode_seconds"] == {"started_mean": 5.5, "trained_mean": 5.5, "length_bias": 1.0}
 
 
@@ -143,7 +145,8 @@ def test_asynchronous() -> None:
         "in_flight_mean": 5 / 8,
         "in_queue_mean": 5 / 8,
     }
-    assert result["queue"] == {"mean": 23 / 30, "max": 3}
+    assert result["queue"] == {"mean": 23 / 30, "max": 3, "wait_mean": 21 / 8}
+    assert (result["first_update_seconds"], result["trainer"]["longest_wait_seconds"]) == (13, 7)
     assert result["versions"] == {"span_mean": 0, "span_max": 0, "newest_mean": 1.25, "weighted_mean": 1.25}
 
 
@@ -502,7 +505,8 @@ def test_queue_capacity() -> None:
     assert result["starts"][-2:] == [(22, 7, 1), (22, 8, 0)]
     assert counts(result) == {"started": 9, "finished": 7, "trained": 4, "queued": 3, "in_flight": 2}
     assert worker_seconds(result) == {"generating": 28, "blocked": 44}
-    assert result["queue"] == {"mean": 42 / 24, "max": 2}
+    assert result["queue"] == {"mean": 42 / 24, "max": 2, "wait_mean": 38 / 4}
+    assert (result["first_update_seconds"], result["trainer"]["longest_wait_seconds"]) == (22, 2)
     assert result["pool_seconds"] == 0
 
 

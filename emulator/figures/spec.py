@@ -72,6 +72,17 @@ UPDATES_PER_HOUR = Figure[float](
     shown=_EVERYWHERE,
     value=lambda r: ratio(r.lane.updates * 3600, r.t),
 )
+FIRST_UPDATE = Figure[float](
+    name="first_update_seconds",
+    label="first update",
+    unit="s",
+    format=SPAN,
+    words="first update {}",
+    column="first, s",
+    shown=_EVERYWHERE,
+    value=lambda r: r.lane.first_update_at,
+    since="0.2.0",
+)
 
 
 def _episodes(account: str, words: str = "", noun: str = "", shown: Shown = _READ) -> Figure[int]:
@@ -133,6 +144,17 @@ TRAINER_BUSY = Figure[float](
     shown=_READ | Shown.DASHBOARD,
     value=lambda r: ratio(r.trainer[UPDATING] + r.trainer[PUSHING], r.t),
 )
+LONGEST_WAIT = Figure[float](
+    name="trainer.longest_wait_seconds",
+    label="longest wait",
+    unit="s",
+    format=SPAN,
+    words="trainer wait max {}",
+    column="longest, s",
+    shown=_EVERYWHERE,
+    value=lambda r: r.lane.longest_wait(r.t),
+    since="0.2.0",
+)
 
 
 def _staleness(part: str, label: str = "", words: str = "{}", **more: Any) -> Figure[Any]:
@@ -187,6 +209,17 @@ QUEUE_MAX = Figure[int](
     column="max",
     shown=_READ,
     value=lambda r: r.lane.queue_max(),
+)
+QUEUE_WAIT = Figure[float](
+    name="queue.wait_mean",
+    label="mean wait",
+    unit="s",
+    format=MEAN_SPAN,
+    words="queue wait {}",
+    column="queued, s",
+    shown=_EVERYWHERE,
+    value=lambda r: r.lane.queue_wait_mean(),
+    since="0.2.0",
 )
 
 
@@ -315,6 +348,7 @@ FIGURES: tuple[Figure[Any], ...] = (
     UPDATES,
     PUBLICATIONS,
     UPDATES_PER_HOUR,
+    FIRST_UPDATE,
     STARTED,
     FINISHED,
     TRAINED,
@@ -327,6 +361,7 @@ FIGURES: tuple[Figure[Any], ...] = (
     *WORKER_SECONDS.values(),
     TRAINER_BUSY,
     *TRAINER_SECONDS.values(),
+    LONGEST_WAIT,
     STALENESS,
     _staleness("p50"),
     STALENESS_P95,
@@ -340,6 +375,7 @@ FIGURES: tuple[Figure[Any], ...] = (
     _versions("weighted_mean", "weighted by time {}", shown=Shown.NOWHERE),
     QUEUE_MEAN,
     QUEUE_MAX,
+    QUEUE_WAIT,
     STARTED_MEAN,
     TRAINED_MEAN,
     LENGTH_BIAS,
@@ -422,12 +458,12 @@ class Line(NamedTuple):
 
 
 LINES = (
-    Line(UPDATES_PER_HOUR, (UPDATES, TRAINED, PUBLICATIONS)),
+    Line(UPDATES_PER_HOUR, (UPDATES, TRAINED, PUBLICATIONS), (FIRST_UPDATE,)),
     Line(WORKERS_BUSY, (), (GOODPUT, *IDLE)),
-    Line(TRAINER_BUSY),
+    Line(TRAINER_BUSY, (), (LONGEST_WAIT,)),
     Line(STALENESS, (STALENESS_P95, STALENESS_MAX), (NEWEST_MEAN,)),
     Line(LENGTH_BIAS, (TRAINED_MEAN, STARTED_MEAN)),
-    Line(QUEUE_MEAN, (QUEUE_MAX,)),
+    Line(QUEUE_MEAN, (QUEUE_MAX,), (QUEUE_WAIT,)),
 )
 """What every run is judged by, in the order in which it is read."""
 

@@ -120,6 +120,7 @@ def result_of(system: System) -> dict[str, Any]:
         "updates": system.trainer.updates,
         "publications": system.trainer.publications,
         "updates_per_hour": system.trainer.updates * 3600 / end,
+        "first_update_seconds": system.first_update,
         "episodes": {
             "started": system.started,
             "finished": system.finished,
@@ -137,18 +138,23 @@ def result_of(system: System) -> dict[str, Any]:
             "goodput": (totals["generating"] - totals["wasted"]) / service if service else None,
             "seconds": totals,
         },
-        "trainer": {"utilisation": (trainer["updating"] + trainer["pushing"]) / end, "seconds": trainer},
+        "trainer": {
+            "utilisation": (trainer["updating"] + trainer["pushing"]) / end,
+            "seconds": trainer,
+            "longest_wait_seconds": longest_wait(system),
+        },
         "staleness": main,
-        "queue": {"mean": queue / end, "max": system.queue_max},
+        "queue": {
+            "mean": queue / end,
+            "max": system.queue_max,
+            "wait_mean": fsum(system.trained_waits) / system.trained if system.trained else None,
+        },
         "episode_seconds": {"started_mean": started_mean, "trained_mean": trained_mean, "length_bias": bias},
         "versions": versions,
         "pool_seconds": pool,
         "service_seconds": service,
         "trained": system.batches,
         "starts": system.starts,
-        "first_update_at": system.first_update,
-        "longest_wait": longest_wait(system),
-        "queue_wait_mean": fsum(system.trained_waits) / system.trained if system.trained else None,
     }
     if settings.group_size > 1:
         result["groups"] = groups(system)
