@@ -1,13 +1,15 @@
 """What writing and reading a recording have in common: its names, its header, and how its file is opened."""
 
 import gzip
+import io
 import json
+import os
 import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from emulator.errors import RecordingError
 from emulator.files import open_regular
@@ -37,6 +39,32 @@ _LONGEST_REST = 1 << 24  # of it, without those: what JSON makes of a text may t
 _DATA = re.compile(rb'"data"\s*:\s*"([A-Za-z0-9+/=]*)"')
 
 
+class _Chunks(io.RawIOBase):
+    """What a compressed file unpacks to, as it comes."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = gzip.GzipFile(fileobj=file)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self._file.read1(len(buffer))
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+
+class Unpacked(io.BufferedReader):
+    """A compressed file as it was before; its lines are read several times as fast as those of a `GzipFile`.
+
+    `packed` is the size of the file in bytes.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(_Chunks(file), 1 << 16)
+        self.packed = os.fstat(file.fileno()).st_size
+
+
 def complaint(path: Path, found: str, allowed: str = ALLOWED, *, line: int | None = None) -> RecordingError:
     """The error that says what was found in a file and what is allowed there."""
     place = f"{path}" if line is None else f"{path}:{line}"
@@ -61,8 +89,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         reason = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown"
         raise complaint(path, f"a file that cannot be read ({reason})") from None
     with file:
-        packed = file.peek(2)[:2] == _GZIP_MAGIC
-        yield cast(IO[bytes], gzip.GzipFile(fileobj=file)) if packed else file
+        yield Unpacked(file) if file.peek(2)[:2] == _GZIP_MAGIC else file
 
 
 def read_header(file: IO[bytes], path: Path) -> dict[str, Any]:

@@ -1,10 +1,9 @@
 """The lines of a recording, one by one, without more of the file in memory than what was read can need."""
 
-import gzip
-import os
 from collections.abc import Callable, Iterator
 from typing import IO
 
+from emulator.recording.form import Unpacked
 from emulator.recording.schema import MisfitError
 
 USUAL = 1 << 16
@@ -47,6 +46,4 @@ def bounded(file: IO[bytes], numbers: Callable[[], int]) -> Iterator[bytes]:
 
 def _room(file: IO[bytes]) -> int | None:
     """Bytes that a file may unpack to; None if it is not compressed."""
-    if not isinstance(file, gzip.GzipFile):
-        return None
-    return max(UNPACKED, RATIO * os.fstat(file.fileno()).st_size)
+    return max(UNPACKED, RATIO * file.packed) if isinstance(file, Unpacked) else None
