@@ -29,9 +29,14 @@ from emulator.text import clean
 
 ALLOWED = "what can follow the events before it, none of them missing or changed"
 
-_FREE = (WAITING, GATED)
-_IN_LINE: Final = SANDBOX
-_HOLDING: Final = QUEUE
+# States of a worker; one that is blocked is told by its cause.
+_FREE: Final = (WAITING, GATED)
+_WAITS: Final = (WAITING,)
+_GENERATES: Final = (GENERATING,)
+_HAS_BEGUN: Final = (GENERATING, SANDBOX)
+_MAY_GENERATE: Final = (OVERHEAD, SANDBOX)
+_WITHOUT_EPISODE: Final = (WAITING, GATED, QUEUE)
+_IS_DOWN: Final = (DOWN,)
 
 
 class Order:
@@ -87,7 +92,7 @@ class Order:
             raise _misfit(e, f"episode {_named(e.episode)} is not paused")
         if e.version != self._state.version:
             raise _misfit(e, f"version {self._state.version} is the one published")
-        self._demand(e, e.worker, *_FREE, what="is not free")
+        self._demand(e, e.worker, _FREE, "is not free")
         self._taken = (e.worker, e.t)
 
     def _blocked(self, e: ev.Blocked) -> None:
@@ -95,29 +100,29 @@ class Order:
             last = self._state.last_finished
             if not self._limited or e.worker != self._finisher or not self._is_queued(last):
                 raise _misfit(e, f"worker {_named(e.worker)} has not just finished an episode")
-            self._demand(e, e.worker, WAITING, what="is not free")
+            self._demand(e, e.worker, _WAITS, "is not free")
         else:
             if not self._has_environment or self._taken != (e.worker, e.t):
                 raise _misfit(e, f"worker {_named(e.worker)} has not just taken an episode")
-            self._demand(e, e.worker, GENERATING, what="is at no episode")
+            self._demand(e, e.worker, _GENERATES, "is at no episode")
 
     def _gated(self, e: ev.Gated) -> None:
-        self._demand(e, e.worker, WAITING, what="is not free")
+        self._demand(e, e.worker, _WAITS, "is not free")
 
     def _overhead(self, e: ev.Overhead) -> None:
-        self._demand(e, e.worker, GENERATING, _IN_LINE, what="has none to begin")
+        self._demand(e, e.worker, _HAS_BEGUN, "has none to begin")
 
     def _generate(self, e: ev.Generate) -> None:
-        self._demand(e, e.worker, OVERHEAD, _IN_LINE, what="has no reason to begin")
+        self._demand(e, e.worker, _MAY_GENERATE, "has no reason to begin")
 
     def _retry(self, e: ev.Retry) -> None:
         worker = self._demand_at(e, e.worker, e.episode)
-        if not self._has_environment or worker.cause == _IN_LINE:
+        if not self._has_environment or worker.cause == SANDBOX:
             raise _misfit(e, "no attempt of it is going on")
 
     def _finish(self, e: ev.Finish) -> None:
         worker = self._state.workers.get(e.worker)
-        if worker is None or worker.episode != e.episode or worker.cause == _IN_LINE:
+        if worker is None or worker.episode != e.episode or worker.cause == SANDBOX:
             raise _misfit(e, f"worker {_named(e.worker)} does not generate episode {_named(e.episode)}")
         if self._planned > 1:
             number = self._state.running[e.episode].group
@@ -148,16 +153,16 @@ class Order:
                 raise _misfit(e, f"episode {_named(episode)} is not finished and untrained")
 
     def _down(self, e: ev.Down) -> None:
-        self._demand(e, e.worker, *_FREE, _HOLDING, what="is not up and without an episode")
+        self._demand(e, e.worker, _WITHOUT_EPISODE, "is not up and without an episode")
 
     def _up(self, e: ev.Up) -> None:
         if e.worker == self._state.ever_in_service and self._joining:
             self._joining -= 1
         else:
-            self._demand(e, e.worker, DOWN, what="neither was down nor joins")
+            self._demand(e, e.worker, _IS_DOWN, "neither was down nor joins")
 
     def _leave(self, e: ev.Leave) -> None:
-        self._demand(e, e.worker, *_FREE, _HOLDING, DOWN, what="is not there without an episode")
+        self._demand(e, e.worker, (*_WITHOUT_EPISODE, DOWN), "is not there without an episode")
 
     def _inject(self, e: ev.Inject) -> None:
         ((_, given),) = e.action.items()
@@ -218,7 +223,7 @@ class Order:
 
     # -- what is demanded ---------------------------------------------------------------------------
 
-    def _demand(self, e: ev.Event, number: int, *states: str, what: str) -> None:
+    def _demand(self, e: ev.Event, number: int, states: tuple[str, ...], what: str) -> None:
         """MisfitError unless a worker is in one of some states; if blocked, for one of some causes."""
         worker = self._state.workers.get(number)
         if worker is None or (worker.cause if worker.state == BLOCKED else worker.state) not in states:
