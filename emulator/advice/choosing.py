@@ -12,7 +12,7 @@ from emulator.figures.text import count, share
 from emulator.scenario import Scenario
 from emulator.sweeps.axes import yaml_text
 from emulator.sweeps.grid import given
-from emulator.values.scalars import plain
+from emulator.values.scalars import shortest
 
 _FRESH = 0.1
 """What makes no option fresher than another, in versions."""
@@ -203,7 +203,7 @@ def _flow(value: Any) -> str:
         return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_flow, value)) + "]"
-    return plain(value) if isinstance(value, float) else yaml_text(value)
+    return shortest(value) if isinstance(value, float) else yaml_text(value)
 
 
 def nearest(options: Sequence[Option], limits: Sequence[Requirement]) -> Option | None:

@@ -7,7 +7,7 @@ from typing import Literal
 from emulator.errors import Problem, ScenarioError
 from emulator.figures import spec as f
 from emulator.figures.result import Told
-from emulator.values.scalars import plain
+from emulator.values.scalars import shortest
 
 Sense = Literal["max", "min"]
 
@@ -71,11 +71,11 @@ class Requirement:
     @property
     def option(self) -> str:
         """As the command line gives it."""
-        return f"--{self.name.replace('_', '-')} {plain(self.bound)}"
+        return f"--{self.name.replace('_', '-')} {shortest(self.bound)}"
 
     def __str__(self) -> str:
         how = "at most" if self.sense == "max" else "at least"
-        return f"{self.measure.words} {how} {plain(self.bound)}"
+        return f"{self.measure.words} {how} {shortest(self.bound)}"
 
     def miss(self, mean: float | None) -> float:
         """By how much a mean misses the bound, 0 if it meets it; infinity where there is no mean."""
@@ -97,7 +97,7 @@ def make_limits(given: dict[str, float | None]) -> tuple[Requirement, ...]:
             continue
         highest = MEASURES[name].highest
         if not 0 <= bound <= highest:
-            allowed = f"a number from 0 to {plain(highest)}"
+            allowed = f"a number from 0 to {shortest(highest)}"
             problems.append(Problem(f"--{name.replace('_', '-')}", None, None, "", f"{bound:g}", allowed))
         limits.append(Requirement(name, float(bound)))
     if problems:

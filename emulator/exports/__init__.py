@@ -22,7 +22,7 @@ __all__ = ["FORMATS", "Settings", "export"]
 
 Writer = Callable[[Recording, Settings, TextIO], None]
 
-FORMATS = {".svg": "picture", ".html": "page", ".cast": "cast", ".json": "trace", ".csv": "table"}
+FORMATS = {".svg": "picture", ".html": "page", ".cast": "cast", ".json": "perfetto", ".csv": "table"}
 """The module that writes each format, by the suffix of the file; its function is ``write``."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from emulator.errors import RecordingError
 from emulator.recording import RecordedLane, Recording
 from emulator.text import clean
-from emulator.values.scalars import parse_duration, plain
+from emulator.values.scalars import parse_duration, shortest
 
 _SMALLEST, _LARGEST = (20, 5), (500, 200)
 _LONGEST = 3600.0
@@ -49,7 +49,9 @@ class Settings:
         if at is None or at == t_end:
             return recording
         if at > t_end:
-            raise _complaint("at", f"{plain(at)} s", f"at most {plain(t_end)} s, where the recording ends")
+            raise _complaint(
+                "at", f"{shortest(at)} s", f"at most {shortest(t_end)} s, where the recording ends"
+            )
         return replace(recording, lanes=tuple(_until(lane, at) for lane in recording.lanes), cut=None)
 
 

@@ -17,7 +17,7 @@ from emulator.figures.records import (
 from emulator.figures.sums import nearest_rank, nearest_rank_of, ratio
 
 
-class Accounts(ColumnFold):
+class LaneAccounts(ColumnFold):
     """What the events of a lane add up to until any moment from the last of them on."""
 
     def worker_seconds(self, t: float) -> dict[str, float]:
@@ -137,53 +137,53 @@ class Accounts(ColumnFold):
 class Reading:
     """The accounts of a lane from 0 to `t`, each added up once, however many figures are made of it."""
 
-    def __init__(self, lane: Accounts, t: float) -> None:
+    def __init__(self, lane: LaneAccounts, t: float) -> None:
         self.lane = lane
         self.t = t
 
     @cached_property
     def workers(self) -> dict[str, float]:
-        """See `Accounts.worker_seconds`."""
+        """See `LaneAccounts.worker_seconds`."""
         return self.lane.worker_seconds(self.t)
 
     @cached_property
     def service(self) -> float:
-        """See `Accounts.service_seconds`."""
+        """See `LaneAccounts.service_seconds`."""
         return self.lane.service_seconds(self.t)
 
     @cached_property
     def trainer(self) -> dict[str, float]:
-        """See `Accounts.trainer_seconds`."""
+        """See `LaneAccounts.trainer_seconds`."""
         return self.lane.trainer_seconds(self.t)
 
     @cached_property
     def episodes(self) -> dict[str, int]:
-        """See `Accounts.episode_counts`."""
+        """See `LaneAccounts.episode_counts`."""
         return self.lane.episode_counts()
 
     @cached_property
     def staleness(self) -> dict[str, Any]:
-        """See `Accounts.staleness_figures`."""
+        """See `LaneAccounts.staleness_figures`."""
         return self.lane.staleness_figures()
 
     @cached_property
     def versions(self) -> dict[str, Any]:
-        """See `Accounts.version_figures`."""
+        """See `LaneAccounts.version_figures`."""
         return self.lane.version_figures()
 
     @cached_property
     def lengths(self) -> dict[str, float | None]:
-        """See `Accounts.length_figures`."""
+        """See `LaneAccounts.length_figures`."""
         return self.lane.length_figures()
 
     @cached_property
     def groups(self) -> dict[str, Any]:
-        """See `Accounts.group_figures`."""
+        """See `LaneAccounts.group_figures`."""
         return self.lane.group_figures()
 
     @cached_property
     def environment(self) -> dict[str, Any]:
-        """See `Accounts.environment_figures`."""
+        """See `LaneAccounts.environment_figures`."""
         return self.lane.environment_figures(self.t)
 
     @cached_property

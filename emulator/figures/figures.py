@@ -5,14 +5,14 @@ They come from the scenario and the events alone: a replayed recording gives the
 
 from typing import Any, TypeVar
 
-from emulator.figures.accounts import Accounts, Reading
+from emulator.figures.accounts import LaneAccounts, Reading
 from emulator.figures.result import Figure, nested
 from emulator.figures.spec import FIGURES
 
 T = TypeVar("T")
 
 
-class Figures(Accounts):
+class Figures(LaneAccounts):
     """The figures of one lane: give it its events with `add` or `add_block`, and read them at any time."""
 
     def value(self, figure: Figure[T], t: float) -> T | None:

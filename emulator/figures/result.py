@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, Flag, auto
 from typing import Any, Generic, TypeVar
 
-from emulator.figures.accounts import Accounts, Reading
+from emulator.figures.accounts import LaneAccounts, Reading
 from emulator.figures.text import NUMBER, Format, count
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class Section(Enum):
     ENVIRONMENT = "environment"
     LEARNING = "learning"
 
-    def is_in(self, lane: Accounts) -> bool:
+    def is_in(self, lane: LaneAccounts) -> bool:
         """Whether a lane has the figures of this section."""
         return {
             Section.ALL: True,

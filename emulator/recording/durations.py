@@ -17,8 +17,8 @@ import numpy as np
 
 from emulator.recording.form import complaint
 from emulator.scenario import Scenario
-from emulator.values.scalars import MAX_SECONDS, plain
-from emulator.values.traces import MAX_TRACE_VALUES, Series, Source
+from emulator.values.scalars import MAX_SECONDS, shortest
+from emulator.values.series import MAX_TRACE_VALUES, Series, Source
 
 MAX_VALUES = MAX_TRACE_VALUES
 """The most values that a recording holds, of all its traces together."""
@@ -103,7 +103,7 @@ def _unpacked(data: bytes, count: int, sha256: str) -> Series:
     values = np.frombuffer(unpacked, "<f8").astype(np.float64, copy=False)
     # NaN compares false, so it is refused too.
     if not np.all((values >= 0) & (values <= MAX_SECONDS)):
-        raise ValueError(f"values that are not from 0 to {plain(MAX_SECONDS)}")
+        raise ValueError(f"values that are not from 0 to {shortest(MAX_SECONDS)}")
     series = Series(values)
     if series.sha256 != sha256:
         raise ValueError("values of another SHA-256")

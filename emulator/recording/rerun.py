@@ -12,7 +12,7 @@ from emulator.scenario import Scenario
 from emulator.scenario.loading import find, grown, read_scenario
 from emulator.scenario.models import held_by
 from emulator.scenario.tree import Place, planted
-from emulator.values.traces import Series, Source, TraceError, read_trace
+from emulator.values.series import Series, Source, TraceError, read_trace
 
 ScenarioSource = Scenario | str | os.PathLike[str]
 """A scenario, or what `load_scenario` finds one by: a bundled name, or the path of a file or a recording."""

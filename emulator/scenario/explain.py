@@ -243,7 +243,7 @@ def _broken_rule(violation: Violation, root: Node) -> Problem:
 
 
 def _rules_among_the_rest(root: Node, broken: list[Path], context: Mapping[str, Any]) -> list[Problem]:
-    data = root.plain()
+    data = root.data()
     for path in broken:
         _repair(data, path)
     try:

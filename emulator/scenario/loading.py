@@ -12,7 +12,7 @@ from emulator.files import open_regular
 from emulator.scenario.explain import explain, nearest
 from emulator.scenario.models import Scenario
 from emulator.scenario.tree import Node, Place, parse
-from emulator.values.traces import Source, read_trace
+from emulator.values.series import Source, read_trace
 
 MAX_FILE_BYTES = 1 << 21
 """The largest scenario file: 2 MiB."""
@@ -89,7 +89,7 @@ def grown(
         root.value["seed"] = Node(Place("--seed"), seed, str(seed))
     context = {"folder": str(path.parent), "series": series}
     try:
-        scenario = Scenario.model_validate(root.plain(), context=context)
+        scenario = Scenario.model_validate(root.data(), context=context)
     except ValidationError as error:
         problems += explain(error, root, context)
     if problems:

@@ -16,7 +16,7 @@ from emulator.scenario.parts import Description, Environment, Events, Lane, Name
 from emulator.strategies import AnyStrategy, Setting
 from emulator.values.distributions import Trace, traces
 from emulator.values.scalars import Part, Seconds, Speed, Whole
-from emulator.values.traces import Source, read_trace
+from emulator.values.series import Source, read_trace
 from emulator.values.violation import Path, Violation
 
 MAX_LANES = 8

@@ -6,7 +6,7 @@ from emulator.scenario.learner import Learner
 from emulator.scenario.parts import Environment, Rollout, Trainer
 from emulator.scenario.timeline import AddWorkers, Event
 from emulator.values.distributions import Constant, Distribution, Mixture, Trace, Uniform
-from emulator.values.scalars import LEAST_FACTOR, MAX_WORKERS, plain
+from emulator.values.scalars import LEAST_FACTOR, MAX_WORKERS, shortest
 from emulator.values.violation import Path, Violation
 
 MAX_DECISIONS = 10_000_000
@@ -48,7 +48,7 @@ def speed(rollout: Rollout) -> Iterator[Violation]:
     if slowest < LEAST_FACTOR:
         least = "above 0" if not slowest else f"from {LEAST_FACTOR:g} on"
         allowed = f"speeds {least}: a worker without speed never finishes"
-        yield Violation(("rollout", "speed"), f"a speed of {plain(slowest)}", allowed)
+        yield Violation(("rollout", "speed"), f"a speed of {shortest(slowest)}", allowed)
 
 
 def _slowest(speed: Distribution) -> float:
@@ -87,9 +87,9 @@ def attempts(environment: Environment | None) -> Iterator[Violation]:
         return
     reset, timeout = environment.reset_seconds, environment.timeout_seconds
     if isinstance(reset, Constant) and reset.mean() >= timeout:
-        allowed = f"more than reset_seconds ({plain(reset.mean())}): no attempt would ever begin"
+        allowed = f"more than reset_seconds ({shortest(reset.mean())}): no attempt would ever begin"
         others = (("environment", "reset_seconds"),)
-        yield Violation(("environment", "timeout_seconds"), plain(timeout), allowed, others)
+        yield Violation(("environment", "timeout_seconds"), shortest(timeout), allowed, others)
 
 
 def timeline(events: Sequence[Event], rollout: Rollout, duration: float) -> Iterator[Violation]:
@@ -103,11 +103,11 @@ def timeline(events: Sequence[Event], rollout: Rollout, duration: float) -> Iter
     for index, event in enumerate(events):
         where: Path = ("events", index)
         if event.at > duration:
-            allowed = f"from 0 to the duration, {plain(duration)} s"
-            yield Violation((*where, "at"), f"{plain(event.at)} s", allowed, (("duration",),))
+            allowed = f"from 0 to the duration, {shortest(duration)} s"
+            yield Violation((*where, "at"), f"{shortest(event.at)} s", allowed, (("duration",),))
         if event.slow is not None and event.slow.factor < LEAST_FACTOR:
             allowed = f"a factor from {LEAST_FACTOR:g} on"
-            yield Violation((*where, "slow", "factor"), plain(event.slow.factor), allowed)
+            yield Violation((*where, "slow", "factor"), shortest(event.slow.factor), allowed)
         for key, number, named in _workers_named(event):
             if number >= workers:
                 found = f"worker {number}" if named else f"{number + 1} workers"

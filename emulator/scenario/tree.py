@@ -63,12 +63,12 @@ class Node:
     size: int = 1
     depth: int = 0
 
-    def plain(self) -> Any:
+    def data(self) -> Any:
         """Return the value without places."""
         if isinstance(self.value, dict):
-            return {key: node.plain() for key, node in self.value.items()}
+            return {key: node.data() for key, node in self.value.items()}
         if isinstance(self.value, list):
-            return [node.plain() for node in self.value]
+            return [node.data() for node in self.value]
         return self.value
 
     def copy(self) -> "Node":

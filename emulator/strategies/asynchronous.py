@@ -18,7 +18,7 @@ from pydantic import Field
 from emulator.strategies.contract import Setting, Strategy
 from emulator.strategies.decisions import Accounts, Admission, Decisions, JudgedGroup
 from emulator.strategies.processes import BusyWorkers, IndependentRounds, Pace, Process, StalenessBound
-from emulator.values.scalars import Exact, Seconds, plain
+from emulator.values.scalars import Exact, Seconds, shortest
 from emulator.values.violation import Violation
 
 Enforce = Literal["gate", "drop", "cancel"]
@@ -77,7 +77,9 @@ class Asynchronous(Strategy):
         if self.refresh_overhead and self.weights != "in_flight":
             allowed = "0 with weights: next_episode; it belongs to weights: in_flight"
             others = (("strategy", "weights"),)
-            yield Violation(("strategy", "refresh_overhead"), plain(self.refresh_overhead), allowed, others)
+            yield Violation(
+                ("strategy", "refresh_overhead"), shortest(self.refresh_overhead), allowed, others
+            )
 
     @property
     def limit(self) -> float | None:

@@ -17,7 +17,7 @@ from emulator.strategies.contract import Setting, Strategy
 from emulator.strategies.decisions import Unfinished
 from emulator.strategies.processes import IndependentRounds, Pace
 from emulator.strategies.rounds import RoundDecisions
-from emulator.values.scalars import Exact, Seconds, plain
+from emulator.values.scalars import Exact, Seconds, shortest
 from emulator.values.violation import Path, Violation
 
 MAX_ROUND = 10_000_000
@@ -66,17 +66,17 @@ class Synchronous(Strategy):
 
     def violations(self, setting: Setting) -> Iterator[Violation]:
         """What exceeds a batch must go somewhere, and a round must be of a size that can be kept."""
-        oversample = plain(float(self.oversample))
+        oversample = shortest(float(self.oversample))
         if self.unfinished == "wait" and self.oversample > 1:
             rest = "unfinished: abort, resume or defer for what exceeds the batch"
             allowed = f"1 with unfinished: wait, or {rest}"
             yield Violation(_OVERSAMPLE, oversample, allowed, (_UNFINISHED,))
         if self.resume_overhead and self.unfinished != "resume":
             allowed = f"0 with unfinished: {self.unfinished}; it belongs to unfinished: resume"
-            yield Violation(_RESUME_OVERHEAD, plain(self.resume_overhead), allowed, (_UNFINISHED,))
+            yield Violation(_RESUME_OVERHEAD, shortest(self.resume_overhead), allowed, (_UNFINISHED,))
         if self.deadline is not None and self.unfinished == "wait":
             allowed = "unfinished: abort, resume or defer beside it: with wait a round waits for all"
-            yield Violation(_DEADLINE, f"{plain(self.deadline)} s", allowed, (_UNFINISHED,))
+            yield Violation(_DEADLINE, f"{shortest(self.deadline)} s", allowed, (_UNFINISHED,))
         if (issued := self._issued(setting)) > MAX_ROUND:
             allowed = f"at most {MAX_ROUND} episodes in a round; with trainer.batch_size they are {issued}"
             yield Violation(_OVERSAMPLE, oversample, allowed, (("trainer", "batch_size"),))

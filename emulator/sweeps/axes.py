@@ -63,7 +63,7 @@ def make_axis(path: str, values: Sequence[Any], *, stepped: frozenset[int] = fro
         raise _refused(place, path, f"the path {path}", _ELSEWHERE[root])
     if not path or not all(path.split(".")):
         raise _refused(place, path, "no path", "a dotted path such as rollout.workers")
-    given = tuple({"kind": value} if names_kind(path, value) else value for value in map(_plain, values))
+    given = tuple({"kind": value} if names_kind(path, value) else value for value in map(_json_types, values))
     try:
         json.dumps(given, allow_nan=False)
     except (TypeError, ValueError):
@@ -128,7 +128,7 @@ def parse_axis(text: str) -> Axis:
     for node in _nodes(rest, place, path):
         steps = _range(node, place, path)
         if steps is None:
-            values.append(node.plain())
+            values.append(node.data())
         else:
             stepped += range(len(values), len(values) + len(steps))
             values += steps
@@ -148,7 +148,7 @@ def yaml_text(value: Any) -> str:
         except ScenarioError:
             pass
         else:
-            if node.plain() == value:
+            if node.data() == value:
                 return value
     text = json.dumps(value, ensure_ascii=False)
     return text if text.isprintable() else json.dumps(value)
@@ -239,12 +239,12 @@ def _simple(number: Decimal) -> int | float:
     return int(number) if number == int(number) else float(number)
 
 
-def _plain(value: Any) -> Any:
+def _json_types(value: Any) -> Any:
     """The value in the types of JSON: numbers of numpy and decimals too."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _json_types(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_json_types(item) for item in value]
     if isinstance(value, Decimal):
         return _simple(value)
     if hasattr(value, "model_dump"):

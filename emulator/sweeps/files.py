@@ -27,7 +27,7 @@ from emulator.sweeps.grid import Grid, from_json
 from emulator.sweeps.jobs import TEXTS, Row
 from emulator.sweeps.table import Sweep
 from emulator.text import clean, defused
-from emulator.values.traces import MAX_TRACE_BYTES
+from emulator.values.series import MAX_TRACE_BYTES
 from emulator.version import __version__
 
 SCHEMA = 1

@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 from emulator.errors import UnknownDurationsError
 from emulator.values.families import BaseDistribution, Cap, Sampler
 from emulator.values.scalars import ColumnKey, Number, Text, misfit
-from emulator.values.traces import Series, Source, TraceError, read_trace
+from emulator.values.series import Series, Source, TraceError, read_trace
 
 
 class Trace(BaseDistribution):

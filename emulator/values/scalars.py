@@ -71,7 +71,7 @@ def misfit(allowed: str, found: str, *, key: str = "") -> PydanticCustomError:
     return PydanticCustomError("misfit", "found {found}; allowed: {allowed}", context)
 
 
-def plain(number: float) -> str:
+def shortest(number: float) -> str:
     """Write a number as a person would: without a fraction where it has none."""
     return str(int(number)) if number == int(number) else repr(number)
 
@@ -171,11 +171,11 @@ class Number(Check):
     @property
     def allowed(self) -> str:
         """What is allowed, in words."""
-        low = f"above {plain(self.low)}," if self.above else f"from {plain(self.low)}"
+        low = f"above {shortest(self.low)}," if self.above else f"from {shortest(self.low)}"
         high = (
-            f"to below {plain(self.high)}"
+            f"to below {shortest(self.high)}"
             if self.below
-            else f"{'up ' if self.above else ''}to {plain(self.high)}"
+            else f"{'up ' if self.above else ''}to {shortest(self.high)}"
         )
         return f"{self.noun} {low} {high}"
 

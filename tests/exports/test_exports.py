@@ -25,7 +25,7 @@ from emulator.cli import main
 from emulator.dashboard.frame import draw
 from emulator.dashboard.state import ClockReading, Looking
 from emulator.errors import RecordingError
-from emulator.exports import Settings, export, trace
+from emulator.exports import Settings, export, perfetto
 from emulator.exports.cast import FRAMES_A_SECOND, Painter
 from emulator.exports.frames import Film
 from emulator.exports.plots import ceiling
@@ -156,7 +156,7 @@ def test_slices_nest_and_arrows_start_in_one_whatever_ran(
     t_end = run.result["emulated_seconds"] * scale
     lane = RecordedLane(None, scenario, told, t_end)
     file = io.StringIO()
-    trace.write(Recording(scenario, scenario.seed, "", (lane,), cut=None), Settings(), file)
+    perfetto.write(Recording(scenario, scenario.seed, "", (lane,), cut=None), Settings(), file)
     drawn = json.loads(file.getvalue())["traceEvents"]
     check_nesting(drawn)
     slices = defaultdict(list)

@@ -139,7 +139,7 @@ _JSON = st.recursive(
 def test_a_value_written_as_yaml_is_read_as_the_same(value: Any) -> None:
     node, problems = parse(yaml_text(value), "")
     assert not problems
-    assert node.plain() == value
+    assert node.data() == value
 
 
 _TEXTS = st.text("ab1:,'\"{}[]# ", max_size=5)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario import Scenario
-from emulator.values import traces
-from emulator.values.traces import TraceError, read_trace
+from emulator.values import series
+from emulator.values.series import TraceError, read_trace
 
 
 def values(path: Path, text: str, column: str | int | None = None) -> list[float]:
@@ -159,7 +159,7 @@ def test_what_is_no_readable_file_is_refused(tmp_path: Path):
 
 
 def test_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(traces, "MAX_TRACE_VALUES", 3)
+    monkeypatch.setattr(series, "MAX_TRACE_VALUES", 3)
     with pytest.raises(TraceError, match=r"more than 3 values in .*; allowed: at most 3 values"):
         values(tmp_path / "t.txt", "1\n" * 4)
     with pytest.raises(TraceError, match=r"a line of over 1048576 bytes in .*, line 1"):
@@ -168,11 +168,11 @@ def test_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         values(tmp_path / "t.csv", "1," * 1_000_000)
     with pytest.raises(TraceError, match=r"a line of over 1048576 bytes in .*, line 262145"):
         values(tmp_path / "t.csv", '"\n' + '","\n' * 300_000)
-    monkeypatch.setattr(traces, "MAX_LINES", 3)
+    monkeypatch.setattr(series, "MAX_LINES", 3)
     for name in ("t.txt", "t.csv", "t.jsonl"):
         with pytest.raises(TraceError, match=r"more than 3 lines in .*; allowed: at most 3 lines"):
             values(tmp_path / name, "\n" * 4)
-    monkeypatch.setattr(traces, "MAX_TRACE_BYTES", 3)
+    monkeypatch.setattr(series, "MAX_TRACE_BYTES", 3)
     with pytest.raises(TraceError, match=r"4 bytes long; allowed: a file of at most 3 bytes"):
         values(tmp_path / "t.txt", "1234")
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from emulator.files import open_regular
 from emulator.text import clean
-from emulator.values.scalars import MAX_SECONDS, plain
+from emulator.values.scalars import MAX_SECONDS, shortest
 
 MAX_TRACE_BYTES = 1 << 30
 """The largest trace file read: 1 GiB."""
@@ -39,7 +39,7 @@ MAX_LINE_BYTES = 1 << 20
 MAX_LINES = 25_000_000
 """The most lines of a trace file, with those that hold no value: they take time too."""
 
-ALLOWED = f"one number from 0 to {plain(MAX_SECONDS)} a line"
+ALLOWED = f"one number from 0 to {shortest(MAX_SECONDS)} a line"
 
 _CHUNK = 1 << 20
 _MOST_NAMES = 20
