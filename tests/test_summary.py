@@ -97,7 +97,7 @@ def test_theory_stands_beside_what_was_measured() -> None:
     assert "theory, updates per hour: sync 14.1, one step off 15.0, drop 1 → 86.2,\n  async 108.6" in many
 
 
-def test_what_a_figure_cannot_exceed_or_tends_to_is_told_where_no_more_is_known() -> None:
+def test_what_a_figure_cannot_exceed_or_tends_to_is_shown_where_no_more_is_known() -> None:
     gate = {"kind": "asynchronous", "max_staleness": 1.5}
     text = draw(RunSummary(run_of(gate)), 80)
     assert "theory at most 1.5 on average" in text
@@ -114,7 +114,7 @@ def test_what_a_figure_cannot_exceed_or_tends_to_is_told_where_no_more_is_known(
     assert "dropped of the finished: drop 1 20.9% (theory → 21.0%)" in draw(CASES["race-of-8"], 80)
 
 
-def test_a_run_tells_the_share_it_dropped_beside_theory() -> None:
+def test_a_run_shows_the_share_it_dropped_beside_theory() -> None:
     episodes = {"kind": "lognormal", "median": 20, "sigma": 1.0}
     scenario = Scenario.model_validate(
         {
@@ -208,7 +208,7 @@ def test_lanes_within_two_percent_are_not_ahead_of_each_other() -> None:
     )
 
 
-def test_a_lane_without_updates_is_told_as_none() -> None:
+def test_a_lane_without_updates_is_shown_as_none() -> None:
     assert verdict([lane("a", 0.0), lane("b", 3.0)]).startswith("b: 3 updates, a none; price: staleness")
 
 

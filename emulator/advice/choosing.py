@@ -7,7 +7,7 @@ from typing import Any
 from emulator.advice.limits import Requirement
 from emulator.advice.options import BIAS, STALENESS, UPDATES, Option, difference
 from emulator.figures import spec as f
-from emulator.figures.result import Told
+from emulator.figures.result import Quantity
 from emulator.figures.text import count, share
 from emulator.scenario import Scenario
 from emulator.sweeps.axes import yaml_text
@@ -149,7 +149,7 @@ def compare(option: Option, other: Option) -> Comparison:
         change = _differ(option, other, criterion.figure)
         # Seeds that only one of them has may turn the means that are read against the seeds they share.
         if change * (a - b) <= 0:
-            ties.append(f"{criterion.told.label} {criterion.text(a)} and {criterion.text(b)}")
+            ties.append(f"{criterion.quantity.label} {criterion.text(a)} and {criterion.text(b)}")
         else:
             (gains if change * criterion.better > 0 else gives_up).append(criterion.change(a, b))
     if change := option.workers - other.workers:
@@ -257,7 +257,7 @@ class _Criterion:
     What is within the `resolution` is too little to mention.
     """
 
-    told: Told[float]
+    quantity: Quantity[float]
     better: int
     resolution: float = 0.0
     ranks: bool = True
@@ -265,16 +265,16 @@ class _Criterion:
     @property
     def figure(self) -> str:
         """Its name."""
-        return self.told.name
+        return self.quantity.name
 
     def text(self, mean: float) -> str:
         """A mean as it is shown."""
-        return self.told.format.mean(mean) + ("%" if self.told.unit == "%" else "")
+        return self.quantity.format.mean(mean) + ("%" if self.quantity.unit == "%" else "")
 
     def change(self, mean: float, other: float) -> str:
         """A mean against another; updates by their share of the other's."""
         if self.figure != UPDATES or not other:
-            return f"{self.told.label} ({self.text(other)} to {self.text(mean)})"
+            return f"{self.quantity.label} ({self.text(other)} to {self.text(mean)})"
         more = "more updates" if mean > other else "of its updates"
         return f"{share(abs(mean - other) / other)} {more}"
 

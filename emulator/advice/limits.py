@@ -6,7 +6,7 @@ from typing import Literal
 
 from emulator.errors import Problem, ScenarioError
 from emulator.figures import spec as f
-from emulator.figures.result import Told
+from emulator.figures.result import Quantity
 from emulator.values.scalars import shortest
 
 Sense = Literal["max", "min"]
@@ -19,23 +19,23 @@ class Measure:
     `highest` is the highest bound that is taken; of staleness it is that of ``max_staleness``.
     """
 
-    told: Told[float]
+    quantity: Quantity[float]
     highest: float
 
     @property
     def figure(self) -> str:
         """Its name."""
-        return self.told.name
+        return self.quantity.name
 
     @property
     def words(self) -> str:
         """What it is called, apart from the others."""
-        return f"mean {self.told.label}" if self.told is f.STALENESS else self.told.label
+        return f"mean {self.quantity.label}" if self.quantity is f.STALENESS else self.quantity.label
 
     @property
     def places(self) -> int:
-        """To how many places it is told; a share is compared with one, not in per cent."""
-        return 3 if self.told.unit == "%" else self.told.format.places
+        """The decimal places it is shown with; a share is compared with one, not in per cent."""
+        return 3 if self.quantity.unit == "%" else self.quantity.format.places
 
 
 MEASURES: dict[str, Measure] = {

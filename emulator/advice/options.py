@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from emulator.figures import spec as f
-from emulator.figures.result import Told
+from emulator.figures.result import Quantity
 from emulator.figures.text import count
 from emulator.scenario import Scenario
 from emulator.strategies import Strategy
@@ -14,7 +14,7 @@ from emulator.sweeps import Sweep
 from emulator.sweeps.intervals import Interval, interval
 
 UPDATES, STALENESS, BIAS = f.UPDATES_PER_HOUR.name, f.STALENESS.name, f.LENGTH_BIAS.name
-_MADE_OF: tuple[Told[float], ...] = (
+_MADE_OF: tuple[Quantity[float], ...] = (
     f.UPDATES_PER_HOUR,
     f.STALENESS,
     f.STALENESS_P95,

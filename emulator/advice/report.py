@@ -14,7 +14,7 @@ from emulator.advice.choosing import Choice, missed
 from emulator.advice.limits import Requirement
 from emulator.advice.options import Option
 from emulator.figures import spec as f
-from emulator.figures.result import Told
+from emulator.figures.result import Quantity
 from emulator.figures.text import Format, count, decimal, seeds, share
 from emulator.sweeps.intervals import intervals_text
 
@@ -180,10 +180,10 @@ def _refusal(advice: Advice) -> Iterator[RenderableType]:
     yield Text()
 
 
-def _mean(option: Option, figure: Told[float]) -> str:
+def _mean(option: Option, figure: Quantity[float]) -> str:
     return figure.format.mean(option.mean(figure.name))
 
 
-def _measured(option: Option, figure: Told[float], sign: str) -> str:
+def _measured(option: Option, figure: Quantity[float], sign: str) -> str:
     found = option.figures[figure.name]
     return figure.format.measured(found.mean, found.low, sign)

@@ -95,7 +95,7 @@ def complain(text: str) -> None:
 
 
 def speed_of(text: str | None) -> "Speed | None":
-    """The speed that ``--speed`` asks for; BadParameter if it is none."""
+    """The speed that ``--speed`` asks for; BadParameter if it is not one."""
     if text is None or text == "max":
         return text  # type: ignore[return-value]  # mypy does not narrow str to the literal
     try:

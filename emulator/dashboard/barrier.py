@@ -5,7 +5,7 @@ barrier or at a staleness gate), and so does the trainer. Had that episode been 
 it, this time would have been saved.
 
 Apart from them it has the longest time that the trainer waited for a batch, and why the last episode of that
-came so late: it was begun again after a failure, or begun at all because others had been lost.
+came so late: it was restarted after a failure, or begun at all because others had been lost.
 """
 
 from typing import NamedTuple

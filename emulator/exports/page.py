@@ -18,7 +18,7 @@ from emulator.exports.style import STYLE
 from emulator.exports.tracks import Tracks
 from emulator.figures import GENERATING, Result
 from emulator.figures import spec as f
-from emulator.figures.result import Section, Shown, Told
+from emulator.figures.result import Quantity, Section, Shown
 from emulator.figures.text import clock_time, count
 from emulator.recording import RecordedLane, Recording
 from emulator.recording.outcome import outcomes
@@ -143,8 +143,8 @@ def _lanes(recording: Recording, results: Sequence[Result]) -> Iterator[str]:
         ages = plots.line(
             f.STALENESS.label, one.staleness, t_end, stale, kind="stale", limit=limit, marks=one.marks
         )
-        told = f"mean {result.text(f.STALENESS)}, {result.say(f.STALENESS_MAX)}"
-        yield _plot(f.STALENESS, told, ages)
+        words = f"mean {result.text(f.STALENESS)}, {result.say(f.STALENESS_MAX)}"
+        yield _plot(f.STALENESS, words, ages)
         if result.has(Section.LEARNING):
             rewards = plots.line("reward", one.reward, t_end, 1.0, kind="busy", marks=one.marks)
             yield _plot(f.REWARD, result.text(f.REWARD), rewards)
@@ -160,7 +160,7 @@ def _lanes(recording: Recording, results: Sequence[Result]) -> Iterator[str]:
         yield "</section>\n"
 
 
-def _plot(title: str | Told[Any], value: str, drawing: str) -> str:
+def _plot(title: str | Quantity[Any], value: str, drawing: str) -> str:
     title = title if isinstance(title, str) else title.label.capitalize()
     head = f"<figcaption>{escape(title)} <small>{escape(value)}</small></figcaption>"
     return f"<figure>{head}{drawing}</figure>\n"
@@ -202,11 +202,11 @@ def _figures(result: Result) -> str:
     return f"<dl>{''.join(cards)}</dl>\n"
 
 
-def _on_page(result: Result, figure: Told[Any]) -> bool:
+def _on_page(result: Result, figure: Quantity[Any]) -> bool:
     return Shown.PAGE in figure.shown and result[figure] is not None
 
 
-def _card(result: Result, figure: Told[Any], beside: Sequence[Told[Any]]) -> str:
+def _card(result: Result, figure: Quantity[Any], beside: Sequence[Quantity[Any]]) -> str:
     value, detail = result.text(figure), ", ".join(map(result.say, beside))
     return f"<div><dt>{figure.label}</dt><dd><b>{value}</b> <small>{escape(detail)}</small></dd></div>"
 

@@ -28,7 +28,7 @@ class EpisodeState(LaneState):
         """The oldest version that runs, is paused or queued; None if there is no episode."""
         return min((episode.version for episode in self.episodes.values()), default=None)
 
-    # -- what is told besides -----------------------------------------------------------------------
+    # -- what else is reported ---------------------------------------------------------------------
 
     def _on_episode_end(self, episode: EpisodeRecord, how: str, cause: str, t: float) -> None:
         """As `_on_end`, but for one that finished; what its attempt generated is known, then forgotten."""

@@ -19,11 +19,11 @@ class Figures(LaneAccounts):
         """One figure of the run from 0 to `t`."""
         return figure.value(Reading(self, t))
 
-    def told(self) -> list[Figure[Any]]:
+    def listed(self) -> list[Figure[Any]]:
         """The figures that this lane has, in the order of its result."""
         return [figure for figure in FIGURES if figure.section.is_in(self)]
 
     def result(self, t: float) -> dict[str, Any]:
         """All figures of the run from 0 to `t`, under the names of the result JSON."""
         reading = Reading(self, t)
-        return nested((figure.name, figure.value(reading)) for figure in self.told())
+        return nested((figure.name, figure.value(reading)) for figure in self.listed())

@@ -150,6 +150,6 @@ class Fold(EpisodeState):
                 self._weighted.add(now - episode.mean_version())
 
     def _on_learn(self, event: ev.Learn) -> None:
-        if self.learning is None:  # a learner that the scenario does not tell of
+        if self.learning is None:  # a learner that the scenario does not name
             self.learning = LearningSums()
         self.learning.add(event)

@@ -52,7 +52,7 @@ class Hooks:
         """A version was published."""
 
     def _on_learn(self, event: ev.Learn) -> None:
-        """A learner told what an update came to; `lesson` is still the one before."""
+        """A learner reported what an update came to; `lesson` is still the one before."""
 
     def _on_inject(self, event: ev.Inject) -> None:
         """A timeline entry took effect."""

@@ -50,7 +50,7 @@ class LaneState(Hooks):
     `workers` are those in service. Episodes are `running` (with a worker), `paused`, or `finished` and not
     yet trained; `holders` are the workers that hold one of these for want of room. `update` is the number of
     the last update, `computed` says that it is computed and not yet published, and `lesson` is what a learner
-    told last.
+    reported last.
     """
 
     __slots__ = (  # since attributes of an object that has many are slower

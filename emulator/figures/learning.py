@@ -45,7 +45,7 @@ class LearningSums:
         yield from self._totals.values()
 
     def figures(self) -> dict[str, Any]:
-        """What `Run.result` has as ``learning``; None where no update has told, or 80 % are not reached.
+        """What `Run.result` has as ``learning``; None where no update has ended, or 80 % are not reached.
 
         ``updates`` have learned, of which ``updates_to_80`` brought the reward to 80 % of the best, in
         ``minutes_to_80`` emulated minutes. ``reward`` is the policy's expected reward over all tasks after

@@ -43,7 +43,7 @@ class Section(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told(Generic[T_co]):
+class Quantity(Generic[T_co]):
     """A figure as people read it.
 
     `name` is its dotted name in the result, `label` what it is called, `column` the same where there is
@@ -63,8 +63,8 @@ class Told(Generic[T_co]):
 
     def say(self, value: Any) -> str:
         """The figure among others: ``p95 4``."""
-        told = count(value, self.noun) if self.noun and value is not None else self.format(value)
-        return self.words.format(told)
+        text = count(value, self.noun) if self.noun and value is not None else self.format(value)
+        return self.words.format(text)
 
     @property
     def axis(self) -> str:
@@ -77,7 +77,7 @@ class Told(Generic[T_co]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure(Told[T_co]):
+class Figure(Quantity[T_co]):
     """A figure of the result: what it is at a moment, which lanes have it, and since which version."""
 
     value: Callable[[Reading], T_co | None]
@@ -91,7 +91,7 @@ class Figure(Told[T_co]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Derived(Told[T_co]):
+class Derived(Quantity[T_co]):
     """A figure that follows from others of a result."""
 
     of: Callable[["Result"], T_co | None]
@@ -107,7 +107,7 @@ class Result:
     def __init__(self, tree: Mapping[str, Any]) -> None:
         self._tree = tree
 
-    def __getitem__(self, figure: Told[T]) -> T | None:
+    def __getitem__(self, figure: Quantity[T]) -> T | None:
         """A figure; None where the run has no data for it, or was made before there was such a figure."""
         return figure.read(self)
 
@@ -122,15 +122,15 @@ class Result:
         """Whether there are figures of a section."""
         return section is Section.ALL or section.value in self._tree
 
-    def text(self, figure: Told[Any]) -> str:
+    def text(self, figure: Quantity[Any]) -> str:
         """A figure as it is written."""
         return figure.format(self[figure])
 
-    def say(self, figure: Told[Any]) -> str:
+    def say(self, figure: Quantity[Any]) -> str:
         """A figure as a list of figures says it."""
         return figure.say(self[figure])
 
-    def list(self, figures: Iterable[Told[Any]]) -> str:
+    def list(self, figures: Iterable[Quantity[Any]]) -> str:
         """Those of some figures that there are, with commas between them."""
         return ", ".join(self.say(figure) for figure in figures if self[figure] is not None)
 

@@ -23,7 +23,7 @@ from emulator.figures.records import (
     WAITING,
     WORKER_STATES,
 )
-from emulator.figures.result import Derived, Figure, Result, Section, Shown, Told
+from emulator.figures.result import Derived, Figure, Quantity, Result, Section, Shown
 from emulator.figures.sums import ratio
 from emulator.figures.text import (
     COUNT,
@@ -453,8 +453,8 @@ class Line(NamedTuple):
     """A figure that is read first, with those beside and under it."""
 
     head: Figure[Any]
-    beside: tuple[Told[Any], ...] = ()
-    under: tuple[Told[Any], ...] = ()
+    beside: tuple[Quantity[Any], ...] = ()
+    under: tuple[Quantity[Any], ...] = ()
 
 
 LINES = (
@@ -475,7 +475,7 @@ WATCHED: tuple[Figure[Any], ...] = tuple(
 )
 """What the dashboard says of a lane besides what it draws."""
 
-SWEPT: tuple[Told[Any], ...] = tuple(
+SWEPT: tuple[Quantity[Any], ...] = tuple(
     figure for figure in (*FIGURES, DROPPED_SHARE) if Shown.SWEEP in figure.shown
 )
 """The columns of a sweep as it is printed."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from emulator.figures import spec as f
-from emulator.figures.result import Told
+from emulator.figures.result import Quantity
 from emulator.figures.text import seeds
 from emulator.plots.charts import (
     Across,
@@ -122,7 +122,7 @@ def _differences(table: Table, plan: Plan) -> Lines | None:
     axis = plan.axes[compared]
     first = axis.values[0]
 
-    def panel(figure: Told[float]) -> Panel:
+    def panel(figure: Quantity[float]) -> Panel:
         found = table.differences(compared, figure)
         series = tuple(
             Curve(line.label, line.style, tuple(map(found.get, line.points)), (None,) * len(line.points))
@@ -137,7 +137,7 @@ def _differences(table: Table, plan: Plan) -> Lines | None:
     return _lines(table, plan, "differences", title, panels, of="the differences, ")
 
 
-def _panel(table: Table, plan: Plan, figure: Told[float], *, top: float | None = None) -> Panel:
+def _panel(table: Table, plan: Plan, figure: Quantity[float], *, top: float | None = None) -> Panel:
     series = tuple(
         Curve(
             line.label,

@@ -71,7 +71,7 @@ def _draw_lines(axis: "Axes", across: Across, panel: Panel, theme: Palette, *, s
         alone = [
             (x, y) for x, y in zip(across.positions, _alone(series.theory), strict=True) if y is not None
         ]
-        if alone:  # a line of one point is none
+        if alone:  # one point makes no line
             axis.plot(*zip(*alone, strict=True), ls="", marker="o", ms=7, mew=0, **broad)
         positions = _moved(across, panel, series, step)
         found = [(x, point) for x, point in zip(positions, series.points, strict=True) if point is not None]

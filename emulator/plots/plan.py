@@ -54,7 +54,7 @@ def swept(paths: Sequence[str], rows: Sequence[Mapping[str, Value]]) -> tuple[Sw
 
 
 def _order(value: Value) -> tuple[bool, float]:
-    """Numbers first, rising; what is none stays in its order."""
+    """Numbers first, rising; what is no number stays in its order."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return not number, _number(value) if number else 0.0
 

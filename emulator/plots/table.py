@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.figures.result import Told
+from emulator.figures.result import Quantity
 from emulator.figures.spec import STALENESS_HISTOGRAM
 from emulator.figures.text import count
 from emulator.plots.charts import Estimate
@@ -38,7 +38,7 @@ class Table:
         """Whether no run came to an end."""
         return not self._runs
 
-    def estimate(self, point: Point, figure: Told[float]) -> Estimate | None:
+    def estimate(self, point: Point, figure: Quantity[float]) -> Estimate | None:
         """The mean of a figure at a point with its interval, in its unit."""
         row, scale = self._summary.get(point, {}), figure.format.factor
         mean, low, high = (row.get(f"{figure.name}.{end}") for end in ("mean", "low", "high"))
@@ -48,12 +48,12 @@ class Table:
             return Estimate(mean * scale)
         return Estimate(mean * scale, low * scale, high * scale)
 
-    def theory(self, point: Point, figure: Told[float]) -> float | None:
+    def theory(self, point: Point, figure: Quantity[float]) -> float | None:
         """What theory expects of a figure at a point, in its unit."""
         value = self._summary.get(point, {}).get(f"theory.{figure.name}")
         return None if value is None else float(value) * figure.format.factor
 
-    def differences(self, axis: int, figure: Told[float]) -> dict[Point, Estimate]:
+    def differences(self, axis: int, figure: Quantity[float]) -> dict[Point, Estimate]:
         """By how much a figure differs at a point from the first value of an axis, over common seeds."""
         found: dict[Point, Estimate] = {}
         for difference in paired_differences(self._sweep, figure.name, self.paths[axis]):

@@ -66,7 +66,7 @@ def _number_or_text(text: str) -> float | str:
 
 
 def strategy_label(text: str) -> str:
-    """A strategy in few words, every option among them; of what is none, what it says."""
+    """A strategy in few words, every option among them; of anything else, what it says."""
     strategy = strategy_of_text(text)
     return text.replace("_", " ") if strategy is None else strategy.full_label
 

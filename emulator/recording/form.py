@@ -93,7 +93,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def read_header(file: IO[bytes], path: Path) -> dict[str, Any]:
-    """The header of a recording, from its first line; RecordingError if it is none that can be used."""
+    """The header of a recording, from its first line; RecordingError if it cannot be used."""
     try:
         line = file.readline(LONGEST_HEADER)
     except DAMAGE:

@@ -29,7 +29,7 @@ from emulator.text import clean
 
 ALLOWED = "what can follow the events before it, none of them missing or changed"
 
-# States of a worker; one that is blocked is told by its cause.
+# States of a worker; one that is blocked is named by its cause.
 _FREE: Final = (WAITING, GATED)
 _WAITS: Final = (WAITING,)
 _GENERATES: Final = (GENERATING,)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from emulator.figures.result import Told
+from emulator.figures.result import Quantity
 from emulator.figures.spec import DROPPED_SHARE, LINES, STALENESS, STALENESS_MAX, UPDATES_PER_HOUR
 from emulator.figures.text import setting
 from emulator.runs import Run
@@ -39,14 +39,14 @@ def theory_beside(run: Run, *, ascii_only: bool, brief: bool = False) -> dict[st
     return texts
 
 
-_TOLD: tuple[Told[float], ...] = (*(line.head for line in LINES), DROPPED_SHARE)
+_TOLD: tuple[Quantity[float], ...] = (*(line.head for line in LINES), DROPPED_SHARE)
 
 
-def _write(value: float, figure: Told[float]) -> str:
+def _write(value: float, figure: Quantity[float]) -> str:
     return figure.format(value) if figure.unit == "%" else figure.format.mean(value)
 
 
-def _limit_words(limit: "Limit", figure: Told[float], *, ascii_only: bool, brief: bool) -> str:
+def _limit_words(limit: "Limit", figure: Quantity[float], *, ascii_only: bool, brief: bool) -> str:
     at_most = limit.kind == "at most"
     value = setting(limit.value) if at_most else _write(limit.value, figure)
     if not brief:
@@ -55,6 +55,6 @@ def _limit_words(limit: "Limit", figure: Told[float], *, ascii_only: bool, brief
     return f"{at_most_sign if at_most else tends_sign} {value}"
 
 
-def _law_text(law: "Expectation", figure: Told[float], *, ascii_only: bool) -> str:
+def _law_text(law: "Expectation", figure: Quantity[float], *, ascii_only: bool) -> str:
     mean, deviation = _write(law.mean, figure), "" if figure.unit == "%" else _write(law.sd or 0.0, figure)
     return f"{mean} {'+-' if ascii_only else '±'} {deviation}" if deviation.strip("0.") else mean

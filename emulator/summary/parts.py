@@ -7,7 +7,7 @@ from rich.text import Text
 
 from emulator.clock import ClockStatistics
 from emulator.figures import Result
-from emulator.figures.result import Told
+from emulator.figures.result import Quantity
 from emulator.figures.spec import GOODPUT, NEWEST_MEAN, SPAN_MAX, WASTED, of_service
 from emulator.figures.text import clock_time, mean_span, span, speed
 from emulator.runs import Run
@@ -69,7 +69,7 @@ def footer(clock: ClockStatistics) -> Text:
     return Text(", ".join(words), style=DIM)
 
 
-def says(result: Result, figure: Told[Any], least: float) -> bool:
+def says(result: Result, figure: Quantity[Any], least: float) -> bool:
     """Whether a figure under another says something: of shares, from `least` on."""
     if figure is GOODPUT:  # as busy as the workers, where nothing was wasted
         return of_service(result, WASTED) >= least

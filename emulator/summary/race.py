@@ -11,7 +11,7 @@ from rich.text import Text
 
 from emulator.figures import Result
 from emulator.figures import spec as f
-from emulator.figures.result import Derived, Section, Shown, Told
+from emulator.figures.result import Derived, Quantity, Section, Shown
 from emulator.figures.text import NOTHING, setting, times
 from emulator.runs import Run
 from emulator.summary.interventions import interventions_text
@@ -96,10 +96,10 @@ class RaceSummary:
     def _results(self) -> list[Result]:
         return [Result(run.result) for run in self.runs]
 
-    def _row(self, figure: Told[Any], *, under: bool = False) -> "_Row":
+    def _row(self, figure: Quantity[Any], *, under: bool = False) -> "_Row":
         return _Row(f"  {figure.label}" if under else figure.label, self._cells(figure), figure)
 
-    def _cells(self, figure: Told[Any]) -> list[str]:
+    def _cells(self, figure: Quantity[Any]) -> list[str]:
         """A figure in each lane; nothing where a lane has none of it."""
         none = (None, 0) if isinstance(figure, Derived) or figure in f.LOST else (None,)
         return ["" if result[figure] in none else result.text(figure) for result in self._results]
@@ -138,7 +138,7 @@ class RaceSummary:
                 if account is f.DROPPED:
                     yield self._row(f.DROPPED_SHARE, under=True)
 
-    def _any(self, figure: Told[Any]) -> bool:
+    def _any(self, figure: Quantity[Any]) -> bool:
         return any(self._cells(figure))
 
     def _expected(self, laws: Sequence[Mapping[str, str]], width: int) -> Iterator[Text]:
@@ -218,7 +218,7 @@ class _Row:
 
     name: str
     cells: list[str]
-    figure: Told[Any] | None = None
+    figure: Quantity[Any] | None = None
 
     @property
     def style(self) -> str:
@@ -230,7 +230,7 @@ class _Row:
 
 _HEADS = tuple(line.head for line in f.LINES)
 _AGAINST = "  against the first"
-_ROW_FIGURES: tuple[Told[Any], ...] = (
+_ROW_FIGURES: tuple[Quantity[Any], ...] = (
     f.UPDATES_PER_HOUR,
     f.WORKERS_BUSY,
     f.GOODPUT,
@@ -300,7 +300,7 @@ def _parts_of_most(values: Sequence[float]) -> list[float]:
     return [value / most if most else 0.0 for value in values]
 
 
-def _span(results: Mapping[str | None, Result], figure: Told[float]) -> str:
+def _span(results: Mapping[str | None, Result], figure: Quantity[float]) -> str:
     values = [(value, name) for name, result in results.items() if (value := result[figure]) is not None]
     if not values:
         return NOTHING

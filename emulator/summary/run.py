@@ -11,7 +11,7 @@ from rich.text import Text
 
 from emulator.figures import Result
 from emulator.figures import spec as f
-from emulator.figures.result import Section, Shown, Told
+from emulator.figures.result import Quantity, Section, Shown
 from emulator.figures.text import setting, share
 from emulator.runs import Run
 from emulator.summary.interventions import interventions_text
@@ -62,7 +62,7 @@ class RunSummary:
         yield footer(run.clock)
 
 
-def _lines(result: Result, *, ascii_only: bool) -> Iterator[tuple[str, Told[Any], Text]]:
+def _lines(result: Result, *, ascii_only: bool) -> Iterator[tuple[str, Quantity[Any], Text]]:
     """The lines that every run has: name, figure, detail."""
     for line in f.LINES:
         yield (
@@ -75,7 +75,9 @@ def _lines(result: Result, *, ascii_only: bool) -> Iterator[tuple[str, Told[Any]
                 yield f"  {figure.label}", figure, _detail(result, figure, (), ascii_only=ascii_only)
 
 
-def _detail(result: Result, figure: Told[Any], beside: Sequence[Told[Any]], *, ascii_only: bool) -> Text:
+def _detail(
+    result: Result, figure: Quantity[Any], beside: Sequence[Quantity[Any]], *, ascii_only: bool
+) -> Text:
     if figure.unit == "%":
         return bar(result[figure], BAR, ascii_only=ascii_only)
     return Text(", ".join(result.say(other) for other in beside if Shown.SUMMARY in other.shown))

@@ -45,7 +45,7 @@ def figure_names(scenario: Scenario) -> list[str]:
     """The dotted names of the figures that a run of a scenario has, in the order of its result."""
     from emulator.figures import Figures  # noqa: PLC0415  (see above)
 
-    return [figure.name for figure in Figures(scenario).told()]
+    return [figure.name for figure in Figures(scenario).listed()]
 
 
 def make_jobs(

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from emulator.figures import spec as f
-from emulator.figures.result import Told
+from emulator.figures.result import Quantity
 from emulator.figures.text import NOTHING, count, setting
 from emulator.sweeps.axes import Cell, cell_text
 from emulator.sweeps.intervals import intervals_text
@@ -134,29 +134,29 @@ def _figures(lines: Sequence[Mapping[str, Any]], sign: str) -> dict[str, list[st
     return {name: cells for name, cells in columns.items() if not set(cells) <= {"-", "-/-", ""}}
 
 
-def _until_80(line: Mapping[str, Any], figure: Told[Any], sign: str) -> str:
+def _until_80(line: Mapping[str, Any], figure: Quantity[Any], sign: str) -> str:
     """Minutes to 80 %, if all runs got there: the mean of those that did would hide the others."""
     runs = line["runs"] - line["failed"]
     reached = line.get(f"{figure.name}.n", runs)
     return f"{reached} of {runs} do" if reached < runs else _measured(line, figure, sign)
 
 
-def _dropped(line: Mapping[str, Any], figure: Told[Any], _: str) -> str:
+def _dropped(line: Mapping[str, Any], figure: Quantity[Any], _: str) -> str:
     """The share of finished episodes that were dropped, where theory knows it."""
     if line.get(f"tends_to.{figure.name}") is None or not line["episodes.finished.mean"]:
         return NOTHING
     return figure.format.mean(line["episodes.dropped.mean"] / line["episodes.finished.mean"])
 
 
-def _measured(line: Mapping[str, Any], figure: Told[Any], sign: str) -> str:
+def _measured(line: Mapping[str, Any], figure: Quantity[Any], sign: str) -> str:
     return figure.format.measured(line.get(f"{figure.name}.mean"), line.get(f"{figure.name}.low"), sign)
 
 
-_CELLS: dict[Told[Any], Callable[[Mapping[str, Any], Told[Any], str], str]] = {
+_CELLS: dict[Quantity[Any], Callable[[Mapping[str, Any], Quantity[Any], str], str]] = {
     f.MINUTES_TO_80: _until_80,
     f.DROPPED_SHARE: _dropped,
 }
-_LAWS: dict[Told[Any], str] = {
+_LAWS: dict[Quantity[Any], str] = {
     f.UPDATES_PER_HOUR: "theory",
     f.STALENESS: "at most",
     f.DROPPED_SHARE: "tends to",

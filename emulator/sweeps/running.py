@@ -16,7 +16,7 @@ from emulator.sweeps.jobs import Row, make_jobs
 from emulator.sweeps.table import Sweep
 
 Progress = Callable[[int, int], None]
-"""Told how many runs have ended, and of how many: at the start, and whenever some end."""
+"""Quantity how many runs have ended, and of how many: at the start, and whenever some end."""
 
 
 class SweepInterrupted(KeyboardInterrupt):

@@ -13,7 +13,7 @@ EVENTS_PER_INSTANT_AND_SIZE = 20
 """An instant with more events than the first plus this many for each worker and batch place never ends.
 
 Few enough that the episodes of such an instant, which all lie in the queue, take little more memory than the
-workers do. What an injection brings about at its instant is counted by itself, since injections have an end.
+workers do. What an injection causes at its instant is counted by itself, since injections have an end.
 """
 
 NO_TIME = 1e-6

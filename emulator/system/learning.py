@@ -25,11 +25,11 @@ _LARGEST = 1e290
 """The largest figure of an update; of larger ones, sums over the updates would overflow."""
 
 
-def _plain(told: object) -> list[float]:
+def _plain(figures: object) -> list[float]:
     """The figures of an update; TypeError or ValueError if they are none."""
-    if not isinstance(told, tuple | list):
-        raise TypeError(f"a {type(told).__name__} was returned")
-    return [float(figure) for figure in LearningFigures(*told)]
+    if not isinstance(figures, tuple | list):
+        raise TypeError(f"a {type(figures).__name__} was returned")
+    return [float(figure) for figure in LearningFigures(*figures)]
 
 
 def _words(error: BaseException) -> str:
@@ -144,9 +144,9 @@ class Learning:
         with self._blamed(f"update {update}"):
             figures = _plain(self._learner.update(batch))
         if not all(abs(figure) <= _LARGEST for figure in figures):
-            told = ", ".join(f"{n} {f!r}" for n, f in zip(LearningFigures._fields, figures, strict=True))
+            values = ", ".join(f"{n} {f!r}" for n, f in zip(LearningFigures._fields, figures, strict=True))
             must = f"which must be finite and at most {_LARGEST:g}; the learning_rate may have to be smaller"
-            raise LearnerError(self._chronicle.now, f"update {update} came to {told}, {must}")
+            raise LearnerError(self._chronicle.now, f"update {update} came to {values}, {must}")
         self._chronicle.emit_uncounted(ev.Learn(self._chronicle.now, update, *figures))
 
     @contextmanager

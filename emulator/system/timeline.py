@@ -1,8 +1,8 @@
 """The timeline: what a scenario's ``events`` or a person's keys do to a running lane.
 
-Both come through `Timeline.inject`, and both are told resolved: with the numbers of the workers or the
+Both come through `Timeline.inject`, and both are recorded resolved: with the numbers of the workers or the
 episode that were hit, in the form in which a scenario takes them. So a recorded live run can be run again.
-What hits nobody is not told.
+What hits nobody is not recorded.
 """
 
 import math

@@ -19,7 +19,7 @@ class Worker:
     """One worker, and the attempt at an episode that it is in.
 
     `due` is when the attempt ends, `generate_at` when its overhead does, `deadline` when it is abandoned.
-    `effective_speed` is how many seconds of an episode's duration it generates in a second, slow-downs
+    `effective_speed` is how many seconds of an episode's duration it generates per second, slow-downs
     included.
     """
 
@@ -94,7 +94,7 @@ class Worker:
     async def run(
         self, finished: Callable[["Worker"], None], failed: Callable[["Worker", str], None]
     ) -> None:
-        """Sleep until the attempt is over and say how it ended, whereupon the next begins; for ever."""
+        """Sleep until the attempt is over and say how it ended, and begin the next; for ever."""
         alarm, can_fail = self._alarm, self._attempts is not None
         while True:
             await alarm

@@ -27,7 +27,7 @@ _STARTS_PER_LOOK = 1024
 class Workforce:
     """The workers of one lane, by number.
 
-    `waiting` are free and were told to wait, in order of arrival; `holding` have a finished episode that the
+    `waiting` are free and were made to wait, in order of arrival; `holding` have a finished episode that the
     queue has no room for, in line. While `frozen` nobody starts. `make` makes the next worker, `spawn` runs
     its task. `plain` says that nothing can come between the finish of an episode and its worker's next start.
     """
@@ -110,7 +110,7 @@ class Workforce:
 
     def _finish(self, worker: Worker) -> None:
         """The same in any lane: the worker is free by it, as others may be."""
-        # What the finish brings about may make room, but for those first who have waited for it.
+        # What the finish causes may make room, but for those first who have waited for it.
         full = self._limited and self._queue.full()
         now = self._loop.now
         episode = worker.let_go()

@@ -204,7 +204,7 @@ def _value(path: str, line: int, cell: object) -> float:
 
 
 def _number(cell: object) -> float:
-    """The number that a cell is; nan where it is none."""
+    """The number that a cell is; nan where it is not one."""
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
         return math.nan
     try:

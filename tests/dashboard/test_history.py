@@ -218,7 +218,7 @@ def test_a_run_has_a_bounded_number_of_columns_however_short_its_rounds() -> Non
         assert scale([scenario]).column >= 3600 / 20_000
 
 
-def test_what_is_counted_at_one_instant_is_one_line_whatever_else_of_its_kind_is_told_there() -> None:
+def test_what_is_counted_at_one_instant_is_one_line_whatever_else_of_its_kind_is_logged_there() -> None:
     history = History(four_workers("asynchronous"), FOUR)
     history.add([ev.Down(1.0, 0), ev.Down(1.0, 1), ev.Stall(1.0)])
     history.add([ev.Unstall(9.0), ev.Up(9.0, 0), ev.Up(9.0, 1)])

@@ -288,7 +288,7 @@ def test_the_queue_is_weighted_by_time_and_its_maximum_taken_when_an_instant_has
     assert found.result(10.0)["queue"] == {"mean": 0.4, "max": 1, "wait_mean": 2.0}
 
 
-def test_what_attempts_generated_in_vain_is_wasted() -> None:
+def test_what_attempts_generated_for_nothing_is_wasted() -> None:
     found = figures(
         start(0, 0, 0),
         ev.Overhead(0, 0),
@@ -319,7 +319,7 @@ def test_what_attempts_generated_in_vain_is_wasted() -> None:
     assert result["episodes"]["failed"] == 1
 
 
-def test_an_attempt_in_vain_is_no_part_of_the_versions_of_an_episode() -> None:
+def test_a_wasted_attempt_is_no_part_of_the_versions_of_an_episode() -> None:
     found = figures(
         start(0, 0, 0),
         ev.Publish(3, 1),

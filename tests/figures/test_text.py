@@ -3,7 +3,7 @@
 from emulator.figures import text
 
 
-def test_a_span_is_told_in_at_most_two_units() -> None:
+def test_a_span_is_written_in_at_most_two_units() -> None:
     spans = (0, 1e-13, 0.00123, 0.04, 0.0995, 0.8, 9.94, 9.96, 20, 59.7, 60, 312, 3600, 7500)
     assert [text.span(s) for s in spans] == [
         "0s",
@@ -77,7 +77,7 @@ def test_numbers_have_the_places_that_say_something() -> None:
     ]
 
 
-def test_speeds_and_ratios_are_told_as_so_many_times() -> None:
+def test_speeds_and_ratios_are_written_as_so_many_times() -> None:
     assert [text.speed(s) for s in (60.0, 59.9, 48210.4, 0.5, "max", None)] == [
         "60x",
         "59.9x",
@@ -93,13 +93,13 @@ def test_nouns_are_counted() -> None:
     assert [text.count(n, "update") for n in (0, 1, 1200)] == ["0 updates", "1 update", "1,200 updates"]
 
 
-def test_seeds_are_told_as_a_range_if_they_are_one() -> None:
+def test_seeds_are_written_as_a_range_if_they_are_one() -> None:
     assert text.seeds((4,)) == "seed 4"
     assert text.seeds((3, 4, 5)) == "seeds 3 to 5"
     assert text.seeds((3, 5, 4)) == "3 seeds"
 
 
-def test_settings_are_told_as_ticks() -> None:
+def test_settings_are_written_as_ticks() -> None:
     assert [text.setting(value) for value in (None, True, 0.30000000000000004, 64, "gate")] == [
         "none",
         "True",

@@ -134,7 +134,7 @@ def test_what_may_be_tried_is_allowed_and_names_systems_that_wait_so(options: di
     assert 0 <= strategy.color < 8
 
 
-def test_a_scenario_tells_a_strategy_its_setting() -> None:
+def test_a_scenario_gives_a_strategy_its_setting() -> None:
     scenario = Scenario.model_validate(
         {
             "rollout": {

@@ -171,7 +171,7 @@ def test_a_lane_in_a_race_has_the_trace_of_its_solo_run(scenario: Scenario) -> N
 
 @examples(30)
 @given(documents().filter(lambda document: document["events"]))
-def test_the_entries_as_they_are_told_give_the_same_trace_again(document: dict[str, Any]) -> None:
+def test_the_entries_as_they_are_recorded_give_the_same_trace_again(document: dict[str, Any]) -> None:
     events: list[ev.Event] = []
     first = emulated(Scenario.model_validate(document), events)
     told = [{"at": e.t, **e.action} for e in events if isinstance(e, ev.Inject)]

@@ -100,7 +100,7 @@ def test_a_learner_changes_nothing_but_that_its_events_are_there(scenario: Scena
 
 @drawn
 @given(scenarios())
-def test_a_batch_is_told_with_the_versions_that_the_events_tell(scenario: Scenario) -> None:
+def test_a_batch_is_handed_over_with_the_versions_that_the_events_give(scenario: Scenario) -> None:
     learner, events = listened(scenario)
     batches = iter(learner.batches)
     figures = Figures(scenario)

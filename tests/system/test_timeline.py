@@ -37,7 +37,7 @@ def finishes(of: Scenario, worker: int) -> list[float]:
     return [e.t for e in events(of) if isinstance(e, ev.Finish) and e.worker == worker]
 
 
-def test_a_count_is_told_as_the_lowest_numbered_workers_that_are_up() -> None:
+def test_a_count_is_recorded_as_the_lowest_numbered_workers_that_are_up() -> None:
     assert told(
         {"at": 3, "crash": {"workers": 1, "restart_seconds": 20}},
         {"at": 4, "slow": {"workers": 1, "factor": 2, "for": 5}},
@@ -49,14 +49,14 @@ def test_a_count_is_told_as_the_lowest_numbered_workers_that_are_up() -> None:
     ]
 
 
-def test_a_list_is_told_without_those_that_are_gone() -> None:
+def test_a_list_is_recorded_without_those_that_are_gone() -> None:
     assert told(
         {"at": 1, "remove_workers": {"workers": [1]}},
         {"at": 2, "slow": {"workers": [2, 1], "factor": 2, "for": 5}},
     )[1] == (2, {"slow": {"workers": [2], "factor": 2, "for": 5}})
 
 
-def test_what_hits_nobody_is_not_told() -> None:
+def test_what_hits_nobody_is_not_recorded() -> None:
     gone = {"at": 1, "remove_workers": {"workers": [1]}}
     for entry in (
         {"slow": {"workers": [1], "factor": 2, "for": 5}},
@@ -67,7 +67,7 @@ def test_what_hits_nobody_is_not_told() -> None:
         assert len(told(gone, {"at": 2, **entry})) == 1
 
 
-def test_a_straggler_by_worker_is_told_by_its_episode() -> None:
+def test_a_straggler_by_worker_is_recorded_by_its_episode() -> None:
     assert told({"at": 12, "straggler": {"worker": 1, "factor": 3}}) == [
         (12, {"straggler": {"episode": 4, "factor": 3}})
     ]
@@ -160,7 +160,7 @@ def test_entries_at_0_precede_the_first_start() -> None:
     ]
 
 
-def test_an_injection_by_hand_is_told_at_its_time_whatever_it_says() -> None:
+def test_an_injection_by_hand_is_recorded_at_its_time_whatever_it_says() -> None:
     found: list[ev.Event] = []
 
     async def watch(session: Session) -> None:

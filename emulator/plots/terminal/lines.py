@@ -117,7 +117,7 @@ def _draw_bar(block: Sheet, left: int, y: int, *, scale: Ruler, point: Estimate,
 def _number(point: Estimate | None, theory: float | None) -> str:
     """A mean with the half of its interval to two places that count, and theory to as many."""
     half = 0.0 if point is None or point.high is None else point.high - point.mean
-    # What is left of equal numbers by rounding is none.
+    # What rounding leaves of equal numbers is no interval.
     resolvable = point is not None and half > 1e-9 * abs(point.mean)
     digits = min(max(1 - floor(log10(half)), 0), 4) if resolvable else 1
     text = "-" if point is None else f"{point.mean:,.{digits}f}"
