@@ -11,6 +11,7 @@ import emulator
 from emulator import Scenario, journal
 from emulator.events import Finish, Start
 from emulator.figures import Figures, columns
+from emulator.runner import run_lanes
 from tests.scenarios import scenarios
 
 
@@ -22,7 +23,7 @@ def one_by_one(run: emulator.Run) -> dict[str, Any]:
 
 def ran(scenario: Scenario, block: int, short: int) -> emulator.Run:
     with mock.patch.object(journal, "_BLOCK", block), mock.patch.object(columns, "_SHORT", short):
-        (run,) = emulator.runner.run_lanes([scenario], speed="max", keep_events=True)
+        (run,) = run_lanes([scenario], speed="max", keep_events=True)
     return run
 
 
