@@ -147,7 +147,7 @@ class States:
 
     def _pack(self) -> _Checkpoint:
         file = io.BytesIO()
-        packer = _Packer(file, self._lanes)
+        packer = _Packer(file)
         packer.dump(self._lanes)
         return _Checkpoint(self._t, tuple(self._taken), file.getvalue(), packer.shared)
 
@@ -184,18 +184,12 @@ def _moments(recording: Recording) -> tuple[list[float], list[float]]:
 class _Packer(pickle.Pickler):
     """Packs what changes; what does not is named by its place in `shared`."""
 
-    def __init__(self, file: io.BytesIO, lanes: Sequence[ShownLane]) -> None:
+    def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self.shared: list[object] = []
-        self._settled = {
-            id(group)
-            for lane in lanes
-            for state in (lane.figures, lane.history)
-            for group in state.settled_groups()
-        }
 
     def persistent_id(self, value: Any) -> int | None:
-        if type(value) not in _SHARED and id(value) not in self._settled:
+        if type(value) not in _SHARED:
             return None
         self.shared.append(value)
         return len(self.shared) - 1

@@ -4,8 +4,7 @@ Whoever makes something of events builds on `LaneState`, and overrides those of 
 An event of another type needs a method of its name here, and a hook if it brings a change of a new kind.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from emulator import events as ev
@@ -64,6 +63,7 @@ class LaneState(Hooks):
         "first_update_at",
         "frozen",
         "groups",
+        "groups_begun",
         "holders",
         "interventions",
         "last_finished",
@@ -100,6 +100,8 @@ class LaneState(Hooks):
         """Paused episodes, each with whether an attempt at it goes on when it is resumed."""
         self.finished: dict[int, ev.Start] = {}
         self.groups: dict[int, GroupRecord] = {}
+        """Groups that may still change."""
+        self.groups_begun = 0
         self.holders: dict[int, WorkerRecord] = {}
         self.interventions: list[dict[str, Any]] = []
         self.counts = dict.fromkeys(COUNTS, 0)
@@ -114,20 +116,10 @@ class LaneState(Hooks):
         self.lesson: ev.Learn | None = None
         self._group_size = rollout.group_size
 
-    # -- what is asked ------------------------------------------------------------------------------
-
     @property
     def trainer_account(self) -> str:
         """What the trainer's time goes to."""
         return STALLED if self.stalled else self.trainer_state
-
-    def settled_groups(self) -> Iterator[GroupRecord]:
-        """Groups that are complete or lost and have no episode left: nothing changes them any more."""
-        paused = (start for start, _ in self.paused.values())
-        present = {start.group for start in chain(self.running.values(), paused, self.finished.values())}
-        for number, group in self.groups.items():
-            if number not in present and (group.lost or len(group.finishes) == self._group_size):
-                yield group
 
     # -- what events do -----------------------------------------------------------------------------
 
@@ -152,10 +144,6 @@ class LaneState(Hooks):
         worker.episode = episode
         self._on_worker(worker, before, t)
 
-    def _enter(self, number: int, state: str, t: float, cause: str = "") -> None:
-        worker = self.workers[number]
-        self._change(worker, state, worker.episode, t, cause)
-
     def _set_frozen(self, t: float, *, frozen: bool) -> None:
         self.frozen = frozen
         for worker in self.workers.values():
@@ -172,7 +160,9 @@ class LaneState(Hooks):
         if self._group_size > 1:
             if group not in self.groups:
                 self.groups[group] = GroupRecord(t)
+                self.groups_begun += 1
             self.groups[group].started += 1
+            self.groups[group].present += 1
         worker = self.workers[e.worker]
         self._on_take(worker, e, t)
         self._change(worker, GENERATING, number, t)
@@ -205,7 +195,7 @@ class LaneState(Hooks):
         self._change(worker, state, worker.episode, t)
 
     def _gated(self, e: ev.Gated) -> None:
-        self._enter(e.worker, GATED, e.t)
+        self._change(self.workers[e.worker], GATED, None, e.t)
 
     def _retry(self, e: ev.Retry) -> None:
         self.counts["retried"] += 1
@@ -267,8 +257,10 @@ class LaneState(Hooks):
             self._change(worker, WAITING, None, t)
         self.counts[how] += 1
         self._on_end(worker, start, how, cause, t)
-        if self._group_size > 1 and cause != "surplus":
-            self._lose_member(start.group, whole=cause in GROUP_CAUSES)
+        if self._group_size > 1:
+            if cause != "surplus":
+                self._lose_member(start.group, whole=cause in GROUP_CAUSES)
+            self._leave_group(start.group)
 
     def _lose_member(self, number: int, *, whole: bool) -> None:
         """A group lost a member; it is lost `whole` if that was the reason, or if too few are left."""
@@ -279,13 +271,22 @@ class LaneState(Hooks):
             group.lost = True
             self.counts["groups_lost"] += 1
 
+    def _leave_group(self, number: int) -> None:
+        """One of the group's episodes is over; without any, a complete or lost group is forgotten."""
+        group = self.groups[number]
+        group.present -= 1
+        if not group.present and (group.lost or len(group.finishes) >= self._group_size):
+            del self.groups[number]
+
     def _drop(self, e: ev.Drop) -> None:
         for number in e.episodes:
             start = self._take_out(self.finished, number)
             self.counts["dropped"] += 1
             self._on_end(None, start, DROPPED, e.cause, e.t)
-            if e.cause == "group" and self._group_size > 1:
-                self._lose_member(start.group, whole=True)
+            if self._group_size > 1:
+                if e.cause == "group":
+                    self._lose_member(start.group, whole=True)
+                self._leave_group(start.group)
             if (holder := self.holders.pop(number, None)) is None:
                 self._change_depth(-1, e.t)
             else:
@@ -319,6 +320,9 @@ class LaneState(Hooks):
         starts = [self._take_out(self.finished, number) for number in update.episodes]
         self._change_depth(-len(starts), update.t)
         self._on_batch(update, starts)
+        if self._group_size > 1:
+            for start in starts:
+                self._leave_group(start.group)
 
     def _updated(self, e: ev.Updated) -> None:
         self.computed = e
@@ -367,7 +371,7 @@ class LaneState(Hooks):
     # -- who comes and goes -------------------------------------------------------------------------
 
     def _down(self, e: ev.Down) -> None:
-        self._enter(e.worker, DOWN, e.t)
+        self._change(self.workers[e.worker], DOWN, None, e.t)
 
     def _up(self, e: ev.Up) -> None:
         worker = self.workers.get(e.worker)

@@ -130,10 +130,11 @@ class WorkerRecord:
 
 @dataclass(slots=True)
 class GroupRecord:
-    """A group: when it began, when members finished, and how many have started and were lost."""
+    """A group: when it began, when members finished, and how many have started, are there and were lost."""
 
     first_start: float
     started: int = 0
+    present: int = 0
     finishes: list[float] = field(default_factory=list)
     lost_members: int = 0
     lost: bool = False

@@ -78,7 +78,7 @@ class Order:
         if self._planned == 1:
             if group != number:
                 raise _misfit(e, f"episode {number} is a group of its own")
-        elif group != len(state.groups) and (
+        elif group != state.groups_begun and (
             group not in state.groups or state.groups[group].started == self._planned
         ):
             raise _misfit(e, f"group {_named(group)} has no room for it")
