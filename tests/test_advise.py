@@ -19,7 +19,7 @@ from emulator.advice import Advice, advise_on
 from emulator.advice.candidates import strategies, vary, worker_counts
 from emulator.advice.choosing import ranked, yaml_of
 from emulator.advice.limits import make_limits
-from emulator.advice.options import Option, difference, options_of
+from emulator.advice.options import UPDATES, Option, difference, options_of
 from emulator.advice.report import AdviceSummary
 from emulator.cli import main
 from emulator.errors import ScenarioError, SweepBrokenError
@@ -624,3 +624,15 @@ def _is_better(text: str, option: Option, other: Option) -> bool:
         return (option.mean("updates_per_hour") or 0) > (other.mean("updates_per_hour") or 0)
     theirs, own = map(float, re.findall(r"[\d.]+(?=%?(?: to |\)))", text))
     return own < theirs if "staleness" in text else own > theirs
+
+
+def test_short_batches_are_no_way_to_more_updates() -> None:
+    hasty = {"kind": "synchronous", "unfinished": "abort", "deadline": 1}
+    scenario = small(strategy=hasty)
+    sweep = emulator.sweep(scenario, {"strategy": [hasty, {"kind": "synchronous"}]}, seeds=1)
+    short, whole = options_of(sweep)
+    (row, _) = sweep.rows
+    part = row["trainer.batch_mean"] / scenario.trainer.batch_size
+    assert part < 1
+    assert short.mean(UPDATES) == pytest.approx(row["updates_per_hour"] * part)
+    assert whole.mean(UPDATES) == sweep.rows[1]["updates_per_hour"]

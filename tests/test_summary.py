@@ -232,3 +232,26 @@ def test_only_a_deadlock_is_called_one() -> None:
         (EndlessInstantError(60.0, 5, "{}"), "Stopped by an error at 00:01:00"),
     ):
         assert said in draw(RunSummary(replace(run, error=error)), 80)
+
+
+def test_lanes_with_short_batches_are_compared_by_the_episodes_that_they_train() -> None:
+    document = {
+        "duration": 600,
+        "rollout": {"workers": 8, "episode_seconds": 20},
+        "trainer": {"batch_size": 8, "update_seconds": 10},
+        "strategy": {"kind": "synchronous"},
+        "lanes": [
+            {"name": "whole", "strategy": {"kind": "synchronous"}},
+            {
+                "name": "hasty",
+                "strategy": {"kind": "synchronous", "unfinished": "abort", "deadline": 1},
+            },
+        ],
+    }
+    runs = emulator.race(emulator.Scenario.model_validate(document), speed="max")
+    # Rounds of 20 s and updates of 10 s in both; at its deadline nothing is complete, then one episode is.
+    assert [run.result["updates"] for run in runs] == [20, 20]
+    assert [run.result["trainer"]["batch_mean"] for run in runs] == [8.0, 1.0]
+    assert verdict(runs).startswith("whole: 8.0x the trained episodes of hasty; price: staleness 0.00")
+    drawn = draw(RaceSummary(runs), 80)
+    assert "  episodes per update" in drawn

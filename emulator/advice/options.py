@@ -31,9 +31,10 @@ FIGURES = tuple(figure.name for figure in _MADE_OF)
 class Option:
     """A strategy with a number of workers, and what it came to.
 
-    `values` has each figure of `FIGURES` by seed, in the units of the result; `failed` of the `runs` have
-    none, for `error`. `traces` are the hashes of the runs. `resolution` is one update of a run in updates an
-    hour: what is closer than that, of one seed, is the same.
+    `values` has each figure of `FIGURES` by seed, in the units of the result; updates are of a whole batch,
+    so that short batches are no way to more of them. `failed` of the `runs` have none, for `error`. `traces`
+    are the hashes of the runs. `resolution` is one update of a run in updates per hour: what is closer than
+    that, of one seed, is the same.
     """
 
     strategy: Strategy
@@ -119,6 +120,7 @@ def options_of(sweep: Sweep) -> tuple[Option, ...]:
     for point, rows in zip(sweep.points, by_point, strict=True):
         if point.scenario is None:
             continue
+        batch = point.scenario.trainer.batch_size
         well = [row for row in rows if row["error"] is None]
         options.append(
             Option(
@@ -128,7 +130,7 @@ def options_of(sweep: Sweep) -> tuple[Option, ...]:
                 failed=len(rows) - len(well),
                 error=next((row["error"] for row in rows if row["error"] is not None), None),
                 values={
-                    name: {row["seed"]: row[name] for row in well if row.get(name) is not None}
+                    name: {row["seed"]: _value(row, name, batch) for row in well if row.get(name) is not None}
                     for name in FIGURES
                 },
                 traces=tuple(row.get("trace_sha256") for row in rows),
@@ -136,3 +138,9 @@ def options_of(sweep: Sweep) -> tuple[Option, ...]:
             )
         )
     return tuple(options)
+
+
+def _value(row: Mapping[str, Any], figure: str, batch_size: int) -> float:
+    """A figure of a row; updates count as whole batches, so that short ones are no way to more of them."""
+    part = (row.get(f.BATCH_MEAN.name) or batch_size) / batch_size if figure == UPDATES else 1.0
+    return float(row[figure] * part)

@@ -84,6 +84,24 @@ FIRST_UPDATE = Figure[float](
     since="0.2.0",
 )
 
+BATCH_MEAN = Figure[float](
+    name="trainer.batch_mean",
+    label="episodes per update",
+    words="{} episodes per update",
+    value=lambda r: ratio(r.lane.learned_from, r.lane.updates),
+    since="0.2.0",
+)
+TRAINED_PER_HOUR = Derived[float](
+    name="trained_per_hour",
+    label="trained episodes per hour",
+    of=lambda result: _product(result[UPDATES_PER_HOUR], result[BATCH_MEAN]),
+)
+"""What lanes can be compared by whose batches differ in size; of updates that have counted."""
+
+
+def _product(a: float | None, b: float | None) -> float | None:
+    return None if a is None else a * (b or 0.0)
+
 
 def _episodes(account: str, words: str = "", noun: str = "", shown: Shown = _READ) -> Figure[int]:
     return Figure[int](
@@ -361,6 +379,7 @@ FIGURES: tuple[Figure[Any], ...] = (
     *WORKER_SECONDS.values(),
     TRAINER_BUSY,
     *TRAINER_SECONDS.values(),
+    BATCH_MEAN,
     LONGEST_WAIT,
     STALENESS,
     _staleness("p50"),

@@ -1,6 +1,6 @@
 """What came of a race: its lanes side by side."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -110,6 +110,8 @@ class RaceSummary:
             yield _Row(line.head.label, [result.text(line.head) for result in self._results], line.head)
             if line.head is f.UPDATES_PER_HOUR:
                 yield _Row(_AGAINST, _ratios(self.runs))
+                if _uneven(self._results):
+                    yield self._row(f.BATCH_MEAN, under=True)
             beside = [figure for figure in line.beside if Shown.RACE in figure.shown]
             if beside:
                 cells = [", ".join(map(result.text, beside)) for result in self._results]
@@ -269,20 +271,30 @@ def verdict(runs: Sequence[Run]) -> str:
     if len(running) < 2:
         failed = " and ".join(run.name or "" for run in runs if run.error is not None)
         return f"no comparison: {failed} did not get to the end" if failed else "no comparison"
-    leader = max(running, key=lambda name: _updates_per_hour(running[name]))
-    first = next(iter(running))
-    other = first if leader != first else min(running, key=lambda name: _updates_per_hour(running[name]))
-    most, fewer = _updates_per_hour(running[leader]), _updates_per_hour(running[other])
+    figure: Told[float] = f.UPDATES_PER_HOUR
+    what = "updates"
+    if _uneven(running.values()):
+        figure, what = f.TRAINED_PER_HOUR, "trained episodes"
+    rates = {name: result[figure] or 0.0 for name, result in running.items()}
+    leader, first = max(rates, key=rates.__getitem__), next(iter(rates))
+    other = first if leader != first else min(rates, key=rates.__getitem__)
+    most, fewer = rates[leader], rates[other]
     if most <= fewer * _EVEN:
         costs = (f.STALENESS, f.LENGTH_BIAS)
         spans = "; ".join(f"{figure.label} {_span(running, figure)}" for figure in costs)
-        return f"no lane is ahead in updates; {spans}"
+        return f"no lane is ahead in {what}; {spans}"
     result = running[leader]
     lead = f"{result.say(f.UPDATES)}, {other} none"
     if fewer:
-        lead = f"{times(most / fewer)} the updates of {other}"
+        lead = f"{times(most / fewer)} the {what} of {other}"
     price = f"{result.say(f.STALENESS)} ({result.say(f.STALENESS_MAX)}), {result.say(f.LENGTH_BIAS)}"
     return f"{leader}: {lead}; price: {price}"
+
+
+def _uneven(results: Iterable[Result]) -> bool:
+    """Whether updates are on batches so different that they say little beside each other."""
+    sizes = [size for result in results if (size := result[f.BATCH_MEAN])]
+    return bool(sizes) and max(sizes) > min(sizes) * _EVEN
 
 
 def _updates_per_hour(result: Result) -> float:

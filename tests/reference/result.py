@@ -86,6 +86,12 @@ def groups(system: System) -> dict[str, Any]:
     }
 
 
+def batch_mean(system: System) -> float | None:
+    """Episodes in an update, of those that count."""
+    updates = system.trainer.updates
+    return sum(len(numbers) for _, numbers in system.batches[:updates]) / updates if updates else None
+
+
 def longest_wait(system: System) -> float:
     """The trainer's longest wait, whatever it was accounted in; a stall ends it, and an update of no time."""
     longest = begun = 0.0
@@ -141,6 +147,7 @@ def result_of(system: System) -> dict[str, Any]:
         "trainer": {
             "utilisation": (trainer["updating"] + trainer["pushing"]) / end,
             "seconds": trainer,
+            "batch_mean": batch_mean(system),
             "longest_wait_seconds": longest_wait(system),
         },
         "staleness": main,

@@ -78,3 +78,4 @@ def test_short_batches_are_counted_as_they_are_and_recorded(tmp_path: Path, unfi
     (lane,) = read(tmp_path / "run.jsonl").lanes
     assert lane.trace_sha256 == done.trace_sha256
     assert lane.result == done.result
+    assert lane.result["trainer"]["batch_mean"] == 3.0
