@@ -271,7 +271,7 @@ def verdict(runs: Sequence[Run]) -> str:
     if len(running) < 2:
         failed = " and ".join(run.name or "" for run in runs if run.error is not None)
         return f"no comparison: {failed} did not get to the end" if failed else "no comparison"
-    figure: Told[float] = f.UPDATES_PER_HOUR
+    figure: Quantity[float] = f.UPDATES_PER_HOUR
     what = "updates"
     if _uneven(running.values()):
         figure, what = f.TRAINED_PER_HOUR, "trained episodes"
