@@ -15,6 +15,7 @@ from emulator.exports.series import LaneSeries
 from emulator.exports.settings import Settings
 from emulator.exports.tracks import TRAINER, Batch, Stretch, Tracks
 from emulator.figures import GENERATING
+from emulator.figures.spec import TRAINER_BUSY, WORKERS_BUSY
 from emulator.recording import RecordedLane, Recording
 from emulator.summary.interventions import injection
 
@@ -144,7 +145,7 @@ class _Process:
         series = LaneSeries(tracks, _POINTS)
         generating = series.share((GENERATING,), trainer=False)
         training = series.share(("updating", "pushing"), trainer=True)
-        for name, shares in (("workers busy %", generating), ("trainer busy %", training)):
+        for name, shares in ((f"{WORKERS_BUSY.label} %", generating), (f"{TRAINER_BUSY.label} %", training)):
             for t, share in zip(series.starts, shares, strict=True):
                 if share is not None:
                     yield self._event("C", name, t, None, args={"percent": round(100 * share, 2)})

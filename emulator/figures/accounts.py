@@ -142,7 +142,7 @@ class Reading:
         self.t = t
 
     @cached_property
-    def workers(self) -> dict[str, float]:
+    def workers_seconds(self) -> dict[str, float]:
         """See `LaneAccounts.worker_seconds`."""
         return self.lane.worker_seconds(self.t)
 
@@ -152,7 +152,7 @@ class Reading:
         return self.lane.service_seconds(self.t)
 
     @cached_property
-    def trainer(self) -> dict[str, float]:
+    def trainer_seconds(self) -> dict[str, float]:
         """See `LaneAccounts.trainer_seconds`."""
         return self.lane.trainer_seconds(self.t)
 
@@ -172,7 +172,7 @@ class Reading:
         return self.lane.version_figures()
 
     @cached_property
-    def lengths(self) -> dict[str, float | None]:
+    def episode_seconds(self) -> dict[str, float | None]:
         """See `LaneAccounts.length_figures`."""
         return self.lane.length_figures()
 

@@ -1,15 +1,17 @@
 """What a figure is, and the typed result of a run, in which what an older one lacks is None."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, Flag, auto
 from typing import Any, Generic, TypeVar
 
 from emulator.figures.accounts import LaneAccounts, Reading
-from emulator.figures.text import NUMBER, Format, count
+from emulator.figures.text import COUNT, NUMBER, SHARE, SPAN, Format, count
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+_BY_UNIT = Format(str)
 
 
 class Shown(Flag):
@@ -46,20 +48,29 @@ class Section(Enum):
 class Quantity(Generic[T_co]):
     """A figure as people read it.
 
-    `name` is its dotted name in the result, `label` what it is called, `column` the same where there is
-    hardly any room, and `words` how a list of figures says it, with ``{}`` for the figure, followed by its
-    `noun` where things are counted. `unit` is that of the number, empty where the label has it or there is
-    none.
+    `name` is its dotted name in the result, `label` what it is called (the end of the name unless given),
+    `column` the same where there is hardly any room, and `words` how a list of figures says it, with ``{}``
+    for the figure, followed by its `noun` where things are counted. `unit` is that of the number, empty where
+    the label has it or there is none; it tells the `format` unless that is given.
     """
 
-    name: str
-    label: str = ""
+    name: str = field(kw_only=False)
+    label: str = field(default="", kw_only=False)
     unit: str = ""
-    format: Format = NUMBER
-    words: str = "{}"
+    format: Format = _BY_UNIT
+    words: str = ""
     noun: str = ""
     column: str = ""
     shown: Shown = Shown.NOWHERE
+
+    def __post_init__(self) -> None:
+        """Fill in what follows from the rest."""
+        given = self.__dict__
+        given["label"] = self.label or self.name.rpartition(".")[2].replace("_", " ")
+        given["words"] = self.words or ("{}" if self.noun else f"{self.label} {{}}")
+        given["column"] = self.column or self.label
+        if self.format is _BY_UNIT:
+            given["format"] = COUNT if self.noun else {"%": SHARE, "s": SPAN}.get(self.unit, NUMBER)
 
     def say(self, value: Any) -> str:
         """The figure among others: ``p95 4``."""

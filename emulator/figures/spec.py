@@ -8,7 +8,6 @@ stand beside or under a figure that is read first.
 from functools import partial
 from typing import Any, NamedTuple
 
-from emulator.figures.accounts import Reading
 from emulator.figures.records import (
     BLOCKED,
     DOWN,
@@ -25,59 +24,47 @@ from emulator.figures.records import (
 )
 from emulator.figures.result import Derived, Figure, Quantity, Result, Section, Shown
 from emulator.figures.sums import ratio
-from emulator.figures.text import (
-    COUNT,
-    DECIMAL,
-    MEAN_SPAN,
-    MINUTES,
-    NUMBER,
-    SHARE,
-    SPAN,
-    Format,
-    decimal,
-    share,
-)
+from emulator.figures.text import COUNT, DECIMAL, MEAN_SPAN, MINUTES, Format, decimal, share
 
-_READ = Shown.SUMMARY | Shown.RACE | Shown.PAGE
+_TABLES = Shown.SUMMARY | Shown.RACE
+_READ = _TABLES | Shown.PAGE
 _EVERYWHERE = _READ | Shown.SWEEP | Shown.DASHBOARD
 WASTED = "wasted"
 
 
-def _whole(r: Reading) -> float | None:
-    return r.t
+def _part(name: str, label: str = "", **more: Any) -> Figure[Any]:
+    """A figure that `Reading` has in a mapping: ``staleness.mean``."""
+    account, _, part = name.rpartition(".")
+    section = next((one for one in Section if one.value == account), Section.ALL)
+    attribute = account.replace(".", "_")
+    return Figure[Any](name, label, section=section, value=lambda r: getattr(r, attribute)[part], **more)
 
 
+EMULATED = Figure[float]("emulated_seconds", unit="s", value=lambda r: r.t)
 UPDATES = Figure[int](
-    name="updates",
-    label="updates",
-    format=COUNT,
+    "updates",
     noun="update",
     shown=Shown.SUMMARY | Shown.PAGE | Shown.DASHBOARD,
     value=lambda r: r.lane.updates,
 )
 PUBLICATIONS = Figure[int](
-    name="publications",
-    label="publications",
+    "publications",
     format=COUNT,
     words="{} published",
     shown=Shown.PAGE,
     value=lambda r: r.lane.publications,
 )
-EMULATED = Figure[float](name="emulated_seconds", label="emulated time", unit="s", format=SPAN, value=_whole)
 UPDATES_PER_HOUR = Figure[float](
-    name="updates_per_hour",
-    label="updates per hour",
+    "updates_per_hour",
     words="{}/h",
     column="updates/h",
     shown=_EVERYWHERE,
     value=lambda r: ratio(r.lane.updates * 3600, r.t),
 )
 FIRST_UPDATE = Figure[float](
-    name="first_update_seconds",
-    label="first update",
+    "first_update_seconds",
+    "first update",
     unit="s",
-    format=SPAN,
-    words="first update {}",
     column="first, s",
     shown=_EVERYWHERE,
     value=lambda r: r.lane.first_update_at,
@@ -103,70 +90,51 @@ def _product(a: float | None, b: float | None) -> float | None:
     return None if a is None else a * (b or 0.0)
 
 
-def _episodes(account: str, words: str = "", noun: str = "", shown: Shown = _READ) -> Figure[int]:
-    return Figure[int](
-        name=f"episodes.{account}",
-        label=f"episodes {account.replace('_', ' ')}",
-        format=COUNT,
-        noun=noun,
-        words=words or f"{{}} {account.replace('_', ' ')}",
-        shown=shown,
-        value=lambda r: r.episodes[account],
-    )
+def _episodes(account: str) -> Figure[int]:
+    words = account.replace("_", " ")
+    name = f"episodes.{account}"
+    return _part(name, f"episodes {words}", format=COUNT, words=f"{{}} {words}", shown=_READ)
 
 
-STARTED, FINISHED = _episodes("started"), _episodes("finished")
-TRAINED = _episodes("trained", "{}", "episode", Shown.SUMMARY)
-DROPPED, ABORTED, FAILED = _episodes("dropped"), _episodes("aborted"), _episodes("failed")
+STARTED, FINISHED, DROPPED, ABORTED, FAILED = map(
+    _episodes, ("started", "finished", "dropped", "aborted", "failed")
+)
+TRAINED: Figure[int] = _part("episodes.trained", "episodes trained", noun="episode", shown=Shown.SUMMARY)
 LOST = (ABORTED, DROPPED, FAILED)
 """The accounts of episodes that were begun and will not be trained."""
 
 WORKERS_BUSY = Figure[float](
-    name="workers.utilisation",
-    label="workers busy",
+    "workers.utilisation",
+    "workers busy",
     unit="%",
-    format=SHARE,
     column="busy %",
     shown=_EVERYWHERE,
-    value=lambda r: ratio(r.workers[GENERATING], r.service),
+    value=lambda r: ratio(r.workers_seconds[GENERATING], r.service),
 )
 GOODPUT = Figure[float](
-    name="workers.goodput",
-    label="goodput",
+    "workers.goodput",
     unit="%",
-    format=SHARE,
-    words="goodput {}",
     column="good %",
     shown=_READ,
-    value=lambda r: ratio(r.workers[GENERATING] - r.workers[WASTED], r.service),
+    value=lambda r: ratio(r.workers_seconds[GENERATING] - r.workers_seconds[WASTED], r.service),
 )
-
-
-def _seconds(who: str, account: str) -> Figure[float]:
-    return Figure[float](
-        name=f"{who}.seconds.{account}",
-        label=account,
-        unit="s",
-        format=SPAN,
-        value=lambda r: (r.workers if who == "workers" else r.trainer)[account],
-    )
-
-
-WORKER_SECONDS = {account: _seconds("workers", account) for account in (*WORKER_STATES, WASTED)}
-TRAINER_SECONDS = {account: _seconds("trainer", account) for account in TRAINER_STATES}
+WORKER_SECONDS: dict[str, Figure[float]] = {
+    account: _part(f"workers.seconds.{account}", unit="s") for account in (*WORKER_STATES, WASTED)
+}
 TRAINER_BUSY = Figure[float](
-    name="trainer.utilisation",
-    label="trainer busy",
+    "trainer.utilisation",
+    "trainer busy",
     unit="%",
-    format=SHARE,
     shown=_READ | Shown.DASHBOARD,
-    value=lambda r: ratio(r.trainer[UPDATING] + r.trainer[PUSHING], r.t),
+    value=lambda r: ratio(r.trainer_seconds[UPDATING] + r.trainer_seconds[PUSHING], r.t),
 )
+TRAINER_SECONDS: dict[str, Figure[float]] = {
+    account: _part(f"trainer.seconds.{account}", unit="s") for account in TRAINER_STATES
+}
 LONGEST_WAIT = Figure[float](
-    name="trainer.longest_wait_seconds",
-    label="longest wait",
+    "trainer.longest_wait_seconds",
+    "longest wait",
     unit="s",
-    format=SPAN,
     words="trainer wait max {}",
     column="longest, s",
     shown=_EVERYWHERE,
@@ -174,63 +142,40 @@ LONGEST_WAIT = Figure[float](
     since="0.2.0",
 )
 
-
-def _staleness(part: str, label: str = "", words: str = "{}", **more: Any) -> Figure[Any]:
-    return Figure[Any](
-        name=f"staleness.{part}",
-        label=label,
-        words=words,
-        unit="versions",
-        value=lambda r: r.staleness[part],
-        **more,
-    )
-
-
-STALENESS: Figure[float] = _staleness(
-    "mean", "staleness", "staleness {}", format=DECIMAL, column="stale", shown=_EVERYWHERE
+_staleness = partial(_part, unit="versions", shown=_EVERYWHERE)
+STALENESS: Figure[float] = _staleness("staleness.mean", "staleness", format=DECIMAL, column="stale")
+STALENESS_P95: Figure[int] = _staleness("staleness.p95", "p95 of staleness", words="p95 {}", column="p95")
+STALENESS_MAX: Figure[int] = _staleness("staleness.max", "largest staleness", words="max {}", column="max")
+STALENESS_HISTOGRAM: Figure[list[int]] = _part(
+    "staleness.histogram", "staleness of trained episodes", unit="versions"
 )
-STALENESS_P95: Figure[int] = _staleness("p95", "p95 of staleness", "p95 {}", column="p95", shown=_EVERYWHERE)
-STALENESS_MAX: Figure[int] = _staleness("max", "largest staleness", "max {}", column="max", shown=_EVERYWHERE)
-STALENESS_HISTOGRAM: Figure[list[int]] = _staleness("histogram", "staleness of trained episodes")
 
-
-def _versions(part: str, words: str, form: Format = DECIMAL, shown: Shown = Shown.SUMMARY) -> Figure[Any]:
-    return Figure[Any](
-        name=f"versions.{part}",
-        label="of the newest version" if part == "newest_mean" else f"versions, {part.replace('_', ' ')}",
-        unit="versions",
-        format=form,
-        words=words,
-        shown=shown,
-        value=lambda r: r.versions[part],
-    )
-
-
-SPAN_MEAN: Figure[float] = _versions("span_mean", "span {}")
-SPAN_MAX: Figure[int] = _versions("span_max", "max {}", NUMBER)
-NEWEST_MEAN: Figure[float] = _versions("newest_mean", "newest one {} behind", shown=Shown.RACE)
+_versions = partial(_part, unit="versions", format=DECIMAL)
+SPAN_MEAN: Figure[float] = _versions("versions.span_mean", words="span {}", shown=Shown.SUMMARY)
+SPAN_MAX: Figure[int] = _part("versions.span_max", unit="versions", words="max {}", shown=Shown.SUMMARY)
+NEWEST_MEAN: Figure[float] = _versions(
+    "versions.newest_mean", "of the newest version", words="newest one {} behind", shown=Shown.RACE
+)
 
 QUEUE_MEAN = Figure[float](
-    name="queue.mean",
-    label="queue",
+    "queue.mean",
+    "queue",
     unit="episodes",
     words="mean {}",
     shown=_READ,
     value=lambda r: r.lane.queue_mean(r.t),
 )
 QUEUE_MAX = Figure[int](
-    name="queue.max",
-    label="most in the queue",
+    "queue.max",
     unit="episodes",
     words="max {}",
     noun="episode",
-    column="max",
     shown=_READ,
     value=lambda r: r.lane.queue_max(),
 )
 QUEUE_WAIT = Figure[float](
-    name="queue.wait_mean",
-    label="mean wait",
+    "queue.wait_mean",
+    "mean wait",
     unit="s",
     format=MEAN_SPAN,
     words="queue wait {}",
@@ -240,124 +185,39 @@ QUEUE_WAIT = Figure[float](
     since="0.2.0",
 )
 
-
-def _lengths(part: str, label: str, words: str) -> Figure[float]:
-    return Figure[float](
-        name=f"episode_seconds.{part}",
-        label=label,
-        unit="s",
-        format=MEAN_SPAN,
-        words=words,
-        shown=Shown.SUMMARY | Shown.PAGE,
-        value=lambda r: r.lengths[part],
-    )
-
-
-STARTED_MEAN = _lengths("started_mean", "mean duration of started episodes", "{} started")
-TRAINED_MEAN = _lengths("trained_mean", "mean duration of trained episodes", "mean episode: {} trained")
-LENGTH_BIAS = Figure[float](
-    name="episode_seconds.length_bias",
-    label="length bias",
-    format=DECIMAL,
-    words="length bias {}",
-    column="bias",
-    shown=_EVERYWHERE,
-    value=lambda r: r.lengths["length_bias"],
+_lengths = partial(_part, unit="s", format=MEAN_SPAN, shown=Shown.SUMMARY | Shown.PAGE)
+STARTED_MEAN: Figure[float] = _lengths("episode_seconds.started_mean", words="{} started")
+TRAINED_MEAN: Figure[float] = _lengths("episode_seconds.trained_mean", words="mean episode: {} trained")
+LENGTH_BIAS: Figure[float] = _part(
+    "episode_seconds.length_bias", format=DECIMAL, column="bias", shown=_EVERYWHERE
 )
 
+_groups = partial(_part, unit="s", format=MEAN_SPAN)
+_happened = partial(_part, format=COUNT, shown=Shown.SUMMARY)
+_learning = partial(_part, format=DECIMAL)
 
-def _in(section: Section, part: str, label: str = "", **more: Any) -> Figure[Any]:
-    return Figure[Any](
-        name=f"{section.value}.{part}",
-        label=label or part.replace("_", " "),
-        section=section,
-        value=lambda r: getattr(r, section.value)[part],
-        **{"words": f"{part} {{}}", **more},
-    )
-
-
-SIBLING_WAIT: Figure[float] = _in(
-    Section.GROUPS,
-    "sibling_wait_mean",
-    "wait for siblings",
-    unit="s",
-    format=MEAN_SPAN,
-    words="mean wait for siblings {}",
-    shown=Shown.SUMMARY | Shown.RACE,
+LEARNED: Figure[int] = _part("learning.updates", noun="update")
+REWARD: Figure[float] = _learning(
+    "learning.reward", "reward (small model)", words="reward {}", column="reward", shown=_EVERYWHERE
 )
-_GROUPS: tuple[Figure[Any], ...] = (
-    _in(Section.GROUPS, "completed", format=COUNT, words="{} complete", shown=Shown.SUMMARY),
-    _in(Section.GROUPS, "lost", format=COUNT, words="{} lost", shown=Shown.SUMMARY),
-    SIBLING_WAIT,
-    _in(Section.GROUPS, "completion_p50", "group complete, p50", unit="s", format=MEAN_SPAN),
-    _in(
-        Section.GROUPS, "completion_p95", "group complete, p95", unit="s", format=MEAN_SPAN, shown=Shown.RACE
-    ),
-)
-_ENVIRONMENT: tuple[Figure[Any], ...] = (
-    _in(Section.ENVIRONMENT, "sandbox_seconds", unit="s", format=SPAN),
-    _in(
-        Section.ENVIRONMENT,
-        "sandbox_utilisation",
-        "sandboxes used",
-        unit="%",
-        format=SHARE,
-        words="sandboxes {} in use",
-        shown=Shown.SUMMARY | Shown.RACE,
-    ),
-    _in(Section.ENVIRONMENT, "sandbox_wait_seconds", unit="s", format=SPAN),
-    *(
-        _in(Section.ENVIRONMENT, part, format=COUNT, shown=Shown.SUMMARY)
-        for part in ("failures", "timeouts", "retries")
-    ),
-)
-
-LEARNED: Figure[int] = _in(Section.LEARNING, "updates", format=COUNT, noun="update", words="{}")
-REWARD: Figure[float] = _in(
-    Section.LEARNING,
-    "reward",
-    "reward (small model)",
-    format=DECIMAL,
-    column="reward",
-    words="reward {}",
-    shown=_EVERYWHERE,
-)
-REWARD_SLOWEST: Figure[float] = _in(
-    Section.LEARNING,
-    "reward_slowest_tenth",
-    "slowest tenth",
-    format=DECIMAL,
-    words="slowest tenth {}",
-    shown=Shown.SUMMARY | Shown.RACE,
-)
-UPDATES_TO_80: Figure[int] = _in(Section.LEARNING, "updates_to_80", format=COUNT, noun="update", words="{}")
-MINUTES_TO_80: Figure[float] = _in(
-    Section.LEARNING,
-    "minutes_to_80",
+REWARD_SLOWEST: Figure[float] = _learning("learning.reward_slowest_tenth", "slowest tenth", shown=_TABLES)
+UPDATES_TO_80: Figure[int] = _part("learning.updates_to_80", noun="update")
+MINUTES_TO_80: Figure[float] = _part(
+    "learning.minutes_to_80",
     "first to 80%",
     unit="min",
     format=MINUTES,
     words="80% after {}",
     column="min to 80%",
-    shown=Shown.SUMMARY | Shown.RACE | Shown.SWEEP | Shown.PAGE,
+    shown=_READ | Shown.SWEEP,
 )
-CLIPPED: Figure[float] = _in(
-    Section.LEARNING, "clip_fraction", format=SHARE, words="clipped {}", shown=Shown.SUMMARY
-)
-SAMPLE_SIZE: Figure[float] = _in(
-    Section.LEARNING,
-    "effective_sample_size",
-    format=SHARE,
-    words="effective sample size {}",
-    shown=Shown.SUMMARY,
-)
-KL: Figure[float] = _in(
-    Section.LEARNING,
-    "kl",
+CLIPPED: Figure[float] = _part("learning.clip_fraction", "clipped", unit="%", shown=Shown.SUMMARY)
+SAMPLE_SIZE: Figure[float] = _part("learning.effective_sample_size", unit="%", shown=Shown.SUMMARY)
+KL: Figure[float] = _part(
+    "learning.kl",
     "KL",
     unit="nats per decision",
     format=Format(lambda kl: decimal(kl, 3), places=3),
-    words="KL {}",
     shown=Shown.SUMMARY,
 )
 
@@ -382,41 +242,56 @@ FIGURES: tuple[Figure[Any], ...] = (
     BATCH_MEAN,
     LONGEST_WAIT,
     STALENESS,
-    _staleness("p50"),
+    _part("staleness.p50", unit="versions"),
     STALENESS_P95,
     STALENESS_MAX,
     STALENESS_HISTOGRAM,
-    _staleness("in_flight_mean", format=DECIMAL),
-    _staleness("in_queue_mean", format=DECIMAL),
+    _versions("staleness.in_flight_mean"),
+    _versions("staleness.in_queue_mean"),
     SPAN_MEAN,
     SPAN_MAX,
     NEWEST_MEAN,
-    _versions("weighted_mean", "weighted by time {}", shown=Shown.NOWHERE),
+    _versions("versions.weighted_mean"),
     QUEUE_MEAN,
     QUEUE_MAX,
     QUEUE_WAIT,
     STARTED_MEAN,
     TRAINED_MEAN,
     LENGTH_BIAS,
-    *_GROUPS,
-    *_ENVIRONMENT,
+    _happened("groups.completed", words="{} complete"),
+    _happened("groups.lost", words="{} lost"),
+    _groups(
+        "groups.sibling_wait_mean", "wait for siblings", words="mean wait for siblings {}", shown=_TABLES
+    ),
+    _groups("groups.completion_p50", "group complete, p50"),
+    _groups("groups.completion_p95", "group complete, p95", shown=Shown.RACE),
+    _part("environment.sandbox_seconds", unit="s"),
+    _part(
+        "environment.sandbox_utilisation",
+        "sandboxes used",
+        unit="%",
+        words="sandboxes {} in use",
+        shown=_TABLES,
+    ),
+    _part("environment.sandbox_wait_seconds", unit="s"),
+    _happened("environment.failures"),
+    _happened("environment.timeouts"),
+    _happened("environment.retries"),
     LEARNED,
     REWARD,
-    _in(Section.LEARNING, "reward_first", format=DECIMAL),
+    _learning("learning.reward_first"),
     REWARD_SLOWEST,
-    _in(Section.LEARNING, "best_reward", format=DECIMAL),
+    _learning("learning.best_reward"),
     UPDATES_TO_80,
     MINUTES_TO_80,
     CLIPPED,
-    _in(Section.LEARNING, "ratio_mean", format=DECIMAL),
+    _learning("learning.ratio_mean"),
     SAMPLE_SIZE,
     KL,
-    _in(Section.LEARNING, "ratio_min", format=DECIMAL),
-    _in(Section.LEARNING, "ratio_max", format=DECIMAL),
+    _learning("learning.ratio_min"),
+    _learning("learning.ratio_max"),
 )
 """Every figure of a result, in its order; those of a section only where there is such a section."""
-
-BY_NAME = {figure.name: figure for figure in FIGURES}
 
 
 def of_service(result: Result, account: str) -> float:
@@ -425,9 +300,13 @@ def of_service(result: Result, account: str) -> float:
     return (result[WORKER_SECONDS[account]] or 0.0) / service if service else 0.0
 
 
+def _of_trainer(result: Result, account: str) -> float | None:
+    return ratio(result[TRAINER_SECONDS[account]] or 0.0, result[EMULATED] or 0.0)
+
+
 DROPPED_SHARE = Derived[float](
-    name="episodes.dropped_share",
-    label="of the finished",
+    "episodes.dropped_share",
+    "of the finished",
     unit="%",
     format=Format(lambda part: share(part, 1), factor=100.0),
     words="{} dropped",
@@ -438,33 +317,15 @@ DROPPED_SHARE = Derived[float](
 """Episodes dropped of those finished, as theory has it."""
 
 IDLE = tuple(
-    Derived[float](
-        name=f"workers.{account}_share",
-        label=account,
-        unit="%",
-        format=SHARE,
-        words=f"{account} {{}}",
-        shown=Shown.RACE,
-        of=partial(of_service, account=account),
-    )
+    Derived[float](account, unit="%", shown=Shown.RACE, of=partial(of_service, account=account))
     for account in (WAITING, GATED, BLOCKED, FROZEN, DOWN, OVERHEAD)
 )
 """What workers did otherwise, as shares of their time."""
 
-
-def _held(account: str) -> Derived[float]:
-    return Derived[float](
-        name=f"trainer.{account}_share",
-        label=account,
-        unit="%",
-        format=SHARE,
-        words=f"{account} {{}}",
-        shown=Shown.SUMMARY,
-        of=lambda result: ratio(result[TRAINER_SECONDS[account]] or 0.0, result[EMULATED] or 0.0),
-    )
-
-
-TRAINER_UPDATING, *TRAINER_HELD = map(_held, (UPDATING, PUSHING, STALLED))
+TRAINER_UPDATING, *TRAINER_HELD = (
+    Derived[float](account, unit="%", shown=Shown.SUMMARY, of=partial(_of_trainer, account=account))
+    for account in (UPDATING, PUSHING, STALLED)
+)
 """What the trainer did, as shares of the time."""
 
 
