@@ -5,8 +5,7 @@ out the endings that it returns, one after the other, each before the next is as
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from emulator.strategies.decisions import Accounts, Admission, Decisions, PausedEpisode, Unfinished
 from emulator.system.episodes import AnyGroup, Episode, LoneEpisode, Source
@@ -24,8 +23,7 @@ class AtWork(Protocol):
         """What it has taken, if anything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Aborted:
+class Aborted(NamedTuple):
     """An episode is given up: that of a worker, or one that was paused."""
 
     worker: int | None
@@ -33,24 +31,21 @@ class Aborted:
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(NamedTuple):
     """The finished members of a group are discarded, queued or held for want of room."""
 
     group: AnyGroup
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetAside:
+class SetAside(NamedTuple):
     """A worker's episode is paused, and with `defer` forgets its progress."""
 
     worker: int
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
-class RoundClosed:
+class RoundClosed(NamedTuple):
     """The round has its batch."""
 
 

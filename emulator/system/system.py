@@ -50,7 +50,7 @@ class System:
         source = make_source(durations.next, rollout.group_size, rollout.group_redundancy)
         queue = (LoneEpisodeQueue if source.alone else EpisodeQueue)(rollout.queue_capacity or 0)
         sandboxes = SandboxPool(environment.sandboxes if environment else None)
-        summons = Summons(loop, queue, decisions)
+        summons = Summons(loop)
         workers: dict[int, Worker] = {}
         book = Book(decisions, source, workers, environment.retries if environment else 0)
 

@@ -51,7 +51,8 @@ class TrainerTask:
 
     def _look(self) -> None:
         """Discard what is stale, then take a batch if there is one."""
-        if not self._summons.awaited or self.stalled:
+        self._summons.requested = False
+        if self.stalled:
             return
         complete, workforce = self._queue.complete, self._workforce
         while stale := self._decisions.stale(complete.values(), self._book.accounts):

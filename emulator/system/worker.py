@@ -98,7 +98,7 @@ class Worker:
         alarm, can_fail = self._alarm, self._attempts is not None
         while True:
             await alarm
-            if can_fail and (self.due > self.deadline or self.running.fails):
+            if can_fail and (self.due > self.deadline or (self.episode is not None and self.episode.fails)):
                 self._retry_or_fail(failed)
             else:
                 finished(self)
@@ -123,8 +123,9 @@ class Worker:
             self._chronicle.emit(ev.Blocked(self._loop.now, self.number, "sandbox"))
 
     def _begin_from_line(self) -> None:
+        assert self.episode is not None
         self.in_sandbox_line = False
-        self.running.has_sandbox = True
+        self.episode.has_sandbox = True
         self._begin(from_line=True)
 
     def _begin(self, *, from_line: bool = False) -> None:
@@ -156,7 +157,7 @@ class Worker:
             episode.generating_since = now
             if from_line:
                 self._chronicle.emit(ev.Generate(now, self.number))
-        self._set_alarm()
+        self._alarm.set(self.due if self.due < self.deadline else self.deadline)
 
     def _retry_or_fail(self, failed: Callable[["Worker", str], None]) -> None:
         """The attempt is over without a finished episode."""

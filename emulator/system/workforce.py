@@ -98,9 +98,7 @@ class Workforce:
         assert episode is not None
         queue, decisions = self._queue, self._decisions
         queue.put_nowait(episode)
-        if self._summons.awaited and (
-            len(queue.complete) >= decisions.batch_groups or decisions.judges_queue
-        ):
+        if len(queue.complete) >= decisions.batch_groups or decisions.judges_queue:
             self._summons.request_look()
         following = self._book.replace(episode, now)
         self._rows += TWO_ROWS(now, number, -1 - episode.number, now, number, following.duration)
@@ -111,7 +109,8 @@ class Workforce:
     def _finish(self, worker: Worker) -> None:
         """The same in any lane: the worker is free by it, as others may be."""
         # What the finish causes may make room, but for those first who have waited for it.
-        full = self._limited and self._queue.full()
+        queue, decisions = self._queue, self._decisions
+        full = self._limited and queue.full()
         now = self._loop.now
         episode = worker.let_go()
         if self._alone:
@@ -126,8 +125,8 @@ class Workforce:
             self._emit(ev.Blocked(now, worker.number, "queue"))
             self.assign(freed)
             return
-        self._queue.put_nowait(episode)
-        if self._summons.awaited:
+        queue.put_nowait(episode)
+        if len(queue.complete) >= decisions.batch_groups or decisions.judges_queue:
             self._summons.request_look()
         if freed or self._holding or self._sandboxes.line:
             self.assign((worker, *freed))
@@ -140,8 +139,9 @@ class Workforce:
         """Give what became free to who waits for it."""
         if not self.frozen:
             self._sandboxes.serve()
-        self.hand_over_held()
-        for worker in sorted(freed, key=_number):
+        if self._holding:
+            self.hand_over_held()
+        for worker in sorted(freed, key=_number) if len(freed) > 1 else freed:
             self._offer(worker)
         if self._waiting:
             self.serve_waiting()
