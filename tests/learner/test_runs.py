@@ -128,7 +128,7 @@ def test_the_reward_is_a_counter_of_the_trace_and_a_plot_of_the_page(tmp_path: P
     ]
     export(tmp_path / "run.jsonl", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert f"Reward of the small model <small>{run.result['learning']['reward']:.2f}</small>" in page
+    assert f"Reward (small model) <small>{run.result['learning']['reward']:.2f}</small>" in page
 
 
 def test_a_table_of_episodes_is_the_same_with_a_learner(tmp_path: Path) -> None:
