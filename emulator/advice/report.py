@@ -15,7 +15,7 @@ from emulator.advice.limits import Requirement
 from emulator.advice.options import Option
 from emulator.figures import spec as f
 from emulator.figures.result import Quantity
-from emulator.figures.text import Format, count, decimal, seeds, share
+from emulator.figures.text import NOTHING, Format, count, decimal, seeds, share
 from emulator.sweeps.intervals import intervals_text
 
 WIDTH = 100
@@ -172,7 +172,7 @@ def _refusal(advice: Advice) -> Iterator[RenderableType]:
     ):
         table.add_column(name, justify="left" if justify == "left" else "right")
     for report in advice.reports:
-        best = "-" if report.best is None else _beside(report.best, report.limit)
+        best = NOTHING if report.best is None else _beside(report.best, report.limit)
         table.add_row(
             report.limit.option, f"{report.meet:,} of {works:,}", f"{report.without:,} would do", best
         )

@@ -21,7 +21,7 @@ from emulator.dashboard.scale import Scale
 from emulator.figures import records
 from emulator.figures.lane_state import LaneState
 from emulator.figures.records import FINISHED, PAUSED, RETRIED, STALLED, WAITING, WorkerRecord
-from emulator.figures.text import span
+from emulator.figures.text import count, decimal, span
 from emulator.learner import TARGET_SHARE
 from emulator.scenario import Scenario
 
@@ -228,7 +228,7 @@ class History(LaneState):
     def _on_learn(self, event: ev.Learn) -> None:
         before = 0.0 if self.lesson is None else self.lesson.reward
         if before < TARGET_SHARE <= event.reward:
-            text = f"reward {event.reward:.2f} of 1 after {event.update + 1} updates"
+            text = f"reward {decimal(event.reward)} of 1 after {count(event.update + 1, 'update')}"
             self.log.add(event.t, "learn", text)
 
     def _on_publish(self, event: ev.Publish) -> None:

@@ -72,15 +72,15 @@ FIRST_UPDATE = Figure[float](
 )
 
 BATCH_MEAN = Figure[float](
-    name="trainer.batch_mean",
-    label="episodes per update",
+    "trainer.batch_mean",
+    "episodes per update",
     words="{} episodes per update",
     value=lambda r: ratio(r.lane.learned_from, r.lane.updates),
     since="0.2.0",
 )
 TRAINED_PER_HOUR = Derived[float](
-    name="trained_per_hour",
-    label="trained episodes per hour",
+    "trained_per_hour",
+    "trained episodes per hour",
     of=lambda result: _product(result[UPDATES_PER_HOUR], result[BATCH_MEAN]),
 )
 """What lanes can be compared by whose batches differ in size; of updates that have counted."""
