@@ -697,3 +697,13 @@ def test_a_recording_in_which_a_line_is_missing_is_refused(tmp_path: Path) -> No
     )
     with pytest.raises(emulator.RecordingError, match="episode 70 is the next to start"):
         emulator.load_scenario(broken)
+
+
+def test_a_lane_of_a_race_that_is_run_alone_can_be_read_and_run_again(tmp_path: Path) -> None:
+    race = emulator.load_scenario("stragglers", overrides=["duration=120"])
+    path = tmp_path / "lane.jsonl"
+    run = emulator.run(race.lane_scenarios()[1], speed="max", record=path)
+    (lane,) = read(path).lanes
+    assert (lane.name, lane.result, lane.trace_sha256) == (None, run.result, run.trace_sha256)
+    again = emulator.run(emulator.load_scenario(path), speed="max")
+    assert again.trace_sha256 == run.trace_sha256

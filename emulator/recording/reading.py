@@ -214,7 +214,8 @@ class _Reader:
         self._events[lane].append(event)
 
     def _read_end(self, recorded: dict[str, Any]) -> dict[str | None, dict[str, Any]]:
-        ends: Any = [recorded] if None in self._events else recorded.get("lanes")
+        # The lane of a race that was run alone has its name in the end, and is no race.
+        ends: Any = [recorded | {"name": None}] if None in self._events else recorded.get("lanes")
         if (
             not isinstance(ends, list)
             or not all(isinstance(end, dict) and isinstance(end.get("result"), dict) for end in ends)
