@@ -95,6 +95,7 @@ def test_synchronous() -> None:
     assert result["trainer"] == {
         "utilisation": 12 / 30,
         "seconds": {"updating": 12, "pushing": 0, "waiting": 18, "stalled": 0},
+        "batch_mean": 2.0,
         "longest_wait_seconds": 10,
     }
     assert result["staleness"] == {

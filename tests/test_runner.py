@@ -66,17 +66,20 @@ FORM: dict[str, Any] = {
         "updates": None,
         "publications": None,
         "updates_per_hour": None,
+        "first_update_seconds": None,
         "episodes": dict.fromkeys(EPISODES),
         "workers": {"utilisation": None, "goodput": None, "seconds": dict.fromkeys(WORKER_SECONDS)},
         "trainer": {
             "utilisation": None,
             "seconds": dict.fromkeys(["updating", "pushing", "waiting", "stalled"]),
+            "batch_mean": None,
+            "longest_wait_seconds": None,
         },
         "staleness": dict.fromkeys(
             ["mean", "p50", "p95", "max", "histogram", "in_flight_mean", "in_queue_mean"]
         ),
         "versions": dict.fromkeys(["span_mean", "span_max", "newest_mean", "weighted_mean"]),
-        "queue": dict.fromkeys(["mean", "max"]),
+        "queue": dict.fromkeys(["mean", "max", "wait_mean"]),
         "episode_seconds": dict.fromkeys(["started_mean", "trained_mean", "length_bias"]),
     },
     "interventions": None,
