@@ -12,16 +12,24 @@ from emulator.errors import Problem
 from emulator.scenario.models import Scenario
 from emulator.scenario.parts import Lane
 from emulator.scenario.tree import Node, Place
+from emulator.strategies import STRATEGIES
 from emulator.values.distributions import Distribution
 from emulator.values.scalars import Check, Seconds, Text
 from emulator.values.violation import Path, Violation
 
 _SHARED = ("seed", "duration", "speed", "lanes")
 
+
+def kind_of(model: type[BaseModel]) -> str:
+    """The ``kind`` of a section that has several forms; empty for others."""
+    field = model.model_fields.get("kind")
+    return str(get_args(field.annotation)[0]) if field else ""
+
+
 _STAND_IN: dict[str, dict[str, Any]] = {
     "rollout": {"workers": 1, "episode_seconds": 1},
     "trainer": {"batch_size": 1, "update_seconds": 1},
-    "strategy": {"kind": "asynchronous"},
+    "strategy": {"kind": kind_of(STRATEGIES[0])},
 }
 
 
@@ -81,7 +89,7 @@ class _Spot:
         self.field = fields.get(name)
         if self.field is not None:
             inner = list(_models(self.field.annotation))
-            self.kinds = {kind: member for member in inner if (kind := _kind(member))}
+            self.kinds = {kind: member for member in inner if (kind := kind_of(member))}
             self.model = inner[0] if inner and not self.kinds else None
 
     def _descend(self, step: str | int) -> bool:
@@ -104,7 +112,7 @@ class _Spot:
         if kind == "extra_forbidden":
             return self._unknown_key()
         if kind in {"union_tag_not_found", "union_tag_invalid"}:
-            return self._unknown_kind()
+            return self._unknownkind_of()
         if kind in {"too_long", "too_short"}:
             most = kind == "too_long"
             allowed = f"at most {context['max_length']}" if most else f"at least {context['min_length']}"
@@ -146,7 +154,7 @@ class _Spot:
             hint = f"{name} belongs to {' and '.join(owners)}"
         return self._told(self.key_place, "an unknown key", ", ".join(names), hint)
 
-    def _unknown_kind(self) -> Problem:
+    def _unknownkind_of(self) -> Problem:
         allowed = _kinds_text(self.kinds)
         if isinstance(self.node.value, dict):
             given = self.node.value.get("kind")
@@ -169,11 +177,6 @@ def _names(model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _kind(model: type[BaseModel]) -> str:
-    field = model.model_fields.get("kind")
-    return str(get_args(field.annotation)[0]) if field else ""
-
-
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
@@ -186,7 +189,7 @@ def _siblings(model: type[BaseModel] | None) -> Iterator[tuple[str, type[BaseMod
     for union in (Scenario.model_fields["strategy"].annotation, Distribution):
         members = list(_models(union))
         if model in members:
-            yield from ((_kind(member), member) for member in members if member is not model)
+            yield from ((kind_of(member), member) for member in members if member is not model)
 
 
 def _choices(annotation: Any) -> list[str]:
@@ -208,7 +211,7 @@ def _describe(field: FieldInfo) -> str:
     for check in _checks(field.annotation, field.metadata):
         return check.allowed
     members = list(_models(field.annotation))
-    kinds = [kind for member in members if (kind := _kind(member))]
+    kinds = [kind for member in members if (kind := kind_of(member))]
     if get_origin(field.annotation) is tuple or (NoneType in get_args(field.annotation) and not members):
         return "a list"
     if kinds:

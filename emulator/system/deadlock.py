@@ -30,7 +30,7 @@ def _free_trainer(scenario: Scenario, batch_groups: int, queue: EpisodeQueue | L
     size = scenario.rollout.group_size
     there = f"the queue holds {_count(queue.qsize(), 'episode')}"
     if size == 1:
-        return f"the trainer waits for {_count(scenario.trainer.batch_size, 'finished episode')}, {there}"
+        return f"the trainer waits for {_count(batch_groups, 'finished episode')}, {there}"
     wanted = f"{_count(batch_groups, 'complete group')} of {size}"
     complete = _count(len(queue.complete), "complete group")
     return f"the trainer waits for {wanted}, {there}, {complete} among them"

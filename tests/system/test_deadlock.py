@@ -56,6 +56,15 @@ def test_all_workers_are_removed_before_the_first_start() -> None:
     )
 
 
+def test_after_a_deadline_one_episode_would_do() -> None:
+    hasty = {"kind": "synchronous", "unfinished": "abort", "deadline": 20}
+    error = deadlock(hasty, events=[{"at": 3, **ALL_LEAVE}])
+    assert str(error) == (
+        "deadlock at 20 s: the trainer waits for 1 finished episode, the queue holds 0 episodes; "
+        f"no workers are left{END}"
+    )
+
+
 def test_all_workers_are_removed_while_the_next_round_is_generated() -> None:
     # Two episodes each close the first round at 10; its update is over at 14.
     error = deadlock("one_step_off", batch=6, events=[{"at": 12, **ALL_LEAVE}])
