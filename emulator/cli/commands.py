@@ -8,49 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
+from emulator.cli import options
 from emulator.cli.endings import complain, endings, speed_of
-from emulator.cli.options import (
-    AddressOption,
-    AdviceJsonOption,
-    AdviceSeedsOption,
-    AllowFilesOption,
-    AsciiOption,
-    AtOption,
-    BackendOption,
-    BudgetOption,
-    ExportOption,
-    FirstSeedOption,
-    ForceOption,
-    HeadlessOption,
-    HoldOption,
-    JobsOption,
-    JsonOption,
-    MaxOldestOption,
-    MaxP95Option,
-    MaxStalenessOption,
-    MinBiasOption,
-    MinGoodputOption,
-    OutOption,
-    QuietOption,
-    RecordingArgument,
-    RecordOption,
-    ReplayHeadlessOption,
-    ReplayQuietOption,
-    ResumeOption,
-    RowsOption,
-    ScenarioArgument,
-    SecondsOption,
-    SeedOption,
-    SeedsOption,
-    SetOption,
-    SizeOption,
-    SpeedOption,
-    SweepBackend,
-    SweptArgument,
-    ThemeName,
-    ThemeOption,
-    VaryOption,
-)
 from emulator.errors import LONGEST
 from emulator.signals import be_deaf
 from emulator.text import clean
@@ -118,20 +77,20 @@ def _running(*, race: bool) -> Callable[..., None]:
     """The command that runs a scenario, or races its lanes."""
 
     def command(
-        scenario: ScenarioArgument,
+        scenario: options.ScenarioArgument,
         *,
-        speed: SpeedOption = None,
-        seed: SeedOption = None,
-        overrides: SetOption = None,
-        record: RecordOption = None,
-        force: ForceOption = False,
-        allow_files: AllowFilesOption = False,
-        headless: HeadlessOption = False,
-        as_json: JsonOption = False,
-        quiet: QuietOption = False,
-        hold: HoldOption = True,
-        ascii_only: AsciiOption = False,
-        theme: ThemeOption = ThemeName.DARK,
+        speed: options.SpeedOption = None,
+        seed: options.SeedOption = None,
+        overrides: options.SetOption = None,
+        record: options.RecordOption = None,
+        force: options.ForceOption = False,
+        allow_files: options.AllowFilesOption = False,
+        headless: options.HeadlessOption = False,
+        as_json: options.JsonOption = False,
+        quiet: options.QuietOption = False,
+        hold: options.HoldOption = True,
+        ascii_only: options.AsciiOption = False,
+        theme: options.ThemeOption = options.ThemeName.DARK,
     ) -> None:
         asked = speed_of(speed)
         with endings():
@@ -148,27 +107,13 @@ def _running(*, race: bool) -> Callable[..., None]:
             display = Display(not (headless or as_json), quiet, hold, ascii_only, theme.value)
             watching = Watching(lanes, display)
             warn_of_many(lanes, quiet=quiet, runs="the race" if race else "the run")
+            how: dict[str, Any] = {"speed": asked, "watch": watching.watch, "record": record, "force": force}
             unrecorded = None
             try:
                 if race:
-                    outcomes = emulator.race(
-                        loaded,
-                        speed=asked,
-                        watch=watching.watch,
-                        sinks=watching.sinks,
-                        record=record,
-                        force=force,
-                    )
+                    outcomes = emulator.race(loaded, sinks=watching.sinks, **how)
                 else:
-                    outcome = emulator.run(
-                        loaded,
-                        speed=asked,
-                        watch=watching.watch,
-                        sinks=watching.sinks[0],
-                        record=record,
-                        force=force,
-                    )
-                    outcomes = [outcome]
+                    outcomes = [emulator.run(loaded, sinks=watching.sinks[0], **how)]
             except emulator.RunError as error:
                 outcomes = [error.run]
             except emulator.RecordingError as error:
@@ -191,19 +136,19 @@ app.command("race", help="Run a scenario's lanes side by side on one clock.")(_r
 
 @app.command()
 def sweep(
-    scenario: SweptArgument = None,
+    scenario: options.SweptArgument = None,
     *,
-    vary: VaryOption = None,
-    seeds: SeedsOption = None,
-    seed: FirstSeedOption = None,
-    overrides: SetOption = None,
-    out: OutOption = None,
-    resume: ResumeOption = None,
-    backend: BackendOption = SweepBackend.LOCAL,
-    address: AddressOption = None,
-    jobs: JobsOption = None,
-    as_json: RowsOption = False,
-    quiet: QuietOption = False,
+    vary: options.VaryOption = None,
+    seeds: options.SeedsOption = None,
+    seed: options.FirstSeedOption = None,
+    overrides: options.SetOption = None,
+    out: options.OutOption = None,
+    resume: options.ResumeOption = None,
+    backend: options.BackendOption = options.SweepBackend.LOCAL,
+    address: options.AddressOption = None,
+    jobs: options.JobsOption = None,
+    as_json: options.RowsOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Run a grid of runs over seeds, in parallel, to a table and plots."""
     with endings():
@@ -215,20 +160,20 @@ def sweep(
 
 @app.command()
 def advise(
-    scenario: ScenarioArgument,
+    scenario: options.ScenarioArgument,
     *,
-    max_staleness: MaxStalenessOption = None,
-    max_staleness_p95: MaxP95Option = None,
-    max_staleness_max: MaxOldestOption = None,
-    min_length_bias: MinBiasOption = None,
-    min_goodput: MinGoodputOption = None,
-    budget_workers: BudgetOption = None,
-    seeds: AdviceSeedsOption = None,
-    seed: FirstSeedOption = None,
-    overrides: SetOption = None,
-    jobs: JobsOption = None,
-    as_json: AdviceJsonOption = False,
-    quiet: QuietOption = False,
+    max_staleness: options.MaxStalenessOption = None,
+    max_staleness_p95: options.MaxP95Option = None,
+    max_staleness_max: options.MaxOldestOption = None,
+    min_length_bias: options.MinBiasOption = None,
+    min_goodput: options.MinGoodputOption = None,
+    budget_workers: options.BudgetOption = None,
+    seeds: options.AdviceSeedsOption = None,
+    seed: options.FirstSeedOption = None,
+    overrides: options.SetOption = None,
+    jobs: options.JobsOption = None,
+    as_json: options.AdviceJsonOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Find which strategy, with how many workers, trains fastest within limits.
 
@@ -261,15 +206,15 @@ def advise(
 
 @app.command()
 def replay(
-    recording: RecordingArgument,
+    recording: options.RecordingArgument,
     *,
-    speed: SpeedOption = None,
-    headless: ReplayHeadlessOption = False,
-    as_json: JsonOption = False,
-    quiet: ReplayQuietOption = False,
-    hold: HoldOption = True,
-    ascii_only: AsciiOption = False,
-    theme: ThemeOption = ThemeName.DARK,
+    speed: options.SpeedOption = None,
+    headless: options.ReplayHeadlessOption = False,
+    as_json: options.JsonOption = False,
+    quiet: options.ReplayQuietOption = False,
+    hold: options.HoldOption = True,
+    ascii_only: options.AsciiOption = False,
+    theme: options.ThemeOption = options.ThemeName.DARK,
 ) -> None:
     """Play a recording back: on a terminal with seeking back and forth, else only its summary."""
     asked = speed_of(speed)
@@ -313,13 +258,13 @@ def replay(
 
 @app.command()
 def export(
-    recording: RecordingArgument,
+    recording: options.RecordingArgument,
     *,
-    to: ExportOption,
-    at: AtOption = None,
-    size: SizeOption = "100x30",
-    seconds: SecondsOption = "30",
-    force: ForceOption = False,
+    to: options.ExportOption,
+    at: options.AtOption = None,
+    size: options.SizeOption = "100x30",
+    seconds: options.SecondsOption = "30",
+    force: options.ForceOption = False,
 ) -> None:
     """Turn a recording into a picture, a page, a cast, a trace or a table."""
     with endings():
@@ -332,7 +277,12 @@ def export(
 
 
 @app.command()
-def validate(scenario: ScenarioArgument, *, overrides: SetOption = None, seed: SeedOption = None) -> None:
+def validate(
+    scenario: options.ScenarioArgument,
+    *,
+    overrides: options.SetOption = None,
+    seed: options.SeedOption = None,
+) -> None:
     """Check a scenario and its lanes; print it resolved."""
     with endings():
         import emulator
