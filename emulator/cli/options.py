@@ -30,7 +30,7 @@ ScenarioArgument = Annotated[
     ),
 ]
 RecordingArgument = Annotated[
-    str, typer.Argument(metavar="RECORDING", help="A recording, made with --record.", show_default=False)
+    str, typer.Argument(metavar="RECORDING", help="A recording, made with --record.")
 ]
 SetOption = Annotated[
     list[str] | None,
@@ -41,8 +41,7 @@ SetOption = Annotated[
     ),
 ]
 SeedOption = Annotated[
-    int | None,
-    typer.Option("--seed", metavar="N", help="The seed of all random numbers.", show_default=False),
+    int | None, typer.Option("--seed", metavar="N", help="The seed of all random numbers.")
 ]
 SpeedOption = Annotated[
     str | None,
@@ -56,10 +55,7 @@ SpeedOption = Annotated[
 RecordOption = Annotated[
     str | None,
     typer.Option(
-        "--record",
-        metavar="FILE",
-        help="Write a recording during the run, to a .jsonl or .jsonl.gz file.",
-        show_default=False,
+        "--record", metavar="FILE", help="Write a recording during the run, to a .jsonl or .jsonl.gz file."
     ),
 ]
 AllowFilesOption = Annotated[
@@ -76,8 +72,7 @@ JsonOption = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON, and nothing else, on stdout; headless.")
 ]
 HoldOption = Annotated[
-    bool,
-    typer.Option("--hold/--no-hold", help="Keep the last frame on the screen until a key is pressed."),
+    bool, typer.Option("--hold/--no-hold", help="Keep the last frame on the screen until a key is pressed.")
 ]
 AsciiOption = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters only.")]
 ThemeOption = Annotated[
@@ -94,7 +89,6 @@ ExportOption = Annotated[
         "--to",
         metavar="FILE",
         help="The file; its suffix is the format: .svg, .html, .cast, .json (a trace for Perfetto) or .csv.",
-        show_default=False,
     ),
 ]
 AtOption = Annotated[
@@ -105,10 +99,7 @@ SizeOption = Annotated[
     str, typer.Option("--size", metavar="CxR", help="Columns and rows, for .svg and .cast.")
 ]
 SweptArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="SCENARIO", help="A scenario file, or the name of a bundled scenario.", show_default=False
-    ),
+    str | None, typer.Argument(metavar="SCENARIO", help="A scenario file, or the name of a bundled scenario.")
 ]
 VaryOption = Annotated[
     list[str] | None,
@@ -129,8 +120,7 @@ SeedsOption = Annotated[
     ),
 ]
 FirstSeedOption = Annotated[
-    int | None,
-    typer.Option("--seed", metavar="N", help="The first seed.", show_default="the scenario's"),
+    int | None, typer.Option("--seed", metavar="N", help="The first seed.", show_default="the scenario's")
 ]
 OutOption = Annotated[
     str | None,
@@ -138,16 +128,12 @@ OutOption = Annotated[
         "--out",
         metavar="DIR",
         help="Write runs.csv, summary.csv, the plots and the command to a directory, as runs finish.",
-        show_default=False,
     ),
 ]
 ResumeOption = Annotated[
     str | None,
     typer.Option(
-        "--resume",
-        metavar="DIR",
-        help="Resume the sweep in a directory; takes neither SCENARIO nor --vary.",
-        show_default=False,
+        "--resume", metavar="DIR", help="Resume the sweep in a directory; takes neither SCENARIO nor --vary."
     ),
 ]
 BackendOption = Annotated[
@@ -157,15 +143,11 @@ BackendOption = Annotated[
 AddressOption = Annotated[
     str | None,
     typer.Option(
-        "--address",
-        metavar="ADDRESS",
-        help="The cluster's scheduler, such as tcp://host:8786 for Dask.",
-        show_default=False,
+        "--address", metavar="ADDRESS", help="The cluster's scheduler, such as tcp://host:8786 for Dask."
     ),
 ]
 JobsOption = Annotated[
-    int | None,
-    typer.Option("--jobs", metavar="N", help="How many processes.", show_default="one per core"),
+    int | None, typer.Option("--jobs", metavar="N", help="How many processes.", show_default="one per core")
 ]
 RowsOption = Annotated[
     bool, typer.Option("--json", help="Print a line of JSON for each run, and nothing else, on stdout.")
@@ -184,17 +166,12 @@ AdviceSeedsOption = Annotated[
 ]
 MaxStalenessOption = Annotated[
     float | None,
-    typer.Option(
-        "--max-staleness", metavar="N", help="The highest mean staleness, in versions.", show_default=False
-    ),
+    typer.Option("--max-staleness", metavar="N", help="The highest mean staleness, in versions."),
 ]
 MaxP95Option = Annotated[
     float | None,
     typer.Option(
-        "--max-staleness-p95",
-        metavar="N",
-        help="The highest 95th percentile of staleness, in versions.",
-        show_default=False,
+        "--max-staleness-p95", metavar="N", help="The highest 95th percentile of staleness, in versions."
     ),
 ]
 MaxOldestOption = Annotated[
@@ -203,7 +180,6 @@ MaxOldestOption = Annotated[
         "--max-staleness-max",
         metavar="N",
         help="The highest staleness of any episode: the mean over runs of their largest.",
-        show_default=False,
     ),
 ]
 MinBiasOption = Annotated[
@@ -212,7 +188,6 @@ MinBiasOption = Annotated[
         "--min-length-bias",
         metavar="SHARE",
         help="The lowest length bias: trained over started durations, 1 is unbiased.",
-        show_default=False,
     ),
 ]
 MinGoodputOption = Annotated[
@@ -221,7 +196,6 @@ MinGoodputOption = Annotated[
         "--min-goodput",
         metavar="SHARE",
         help="The lowest goodput: the share of the workers' time spent on episodes that are not thrown away.",
-        show_default=False,
     ),
 ]
 BudgetOption = Annotated[

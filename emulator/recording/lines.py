@@ -1,5 +1,6 @@
 """The lines of a recording, one by one, without more of the file in memory than what was read can need."""
 
+import math
 from collections.abc import Callable, Iterator
 from typing import IO
 
@@ -25,7 +26,8 @@ def bounded(file: IO[bytes], numbers: Callable[[], int]) -> Iterator[bytes]:
     A line may be as long as one list of `numbers` needs. MisfitError for a longer one, and for a
     compressed file that unpacks to more than any recording of its size.
     """
-    room, read = _room(file), 0
+    room = max(UNPACKED, RATIO * file.packed) if isinstance(file, Unpacked) else math.inf
+    read = 0
     while line := file.readline(USUAL):
         if len(line) == USUAL and not line.endswith(b"\n"):
             most = BYTES_A_NUMBER * numbers()
@@ -36,14 +38,9 @@ def bounded(file: IO[bytes], numbers: Callable[[], int]) -> Iterator[bytes]:
                 )
                 raise MisfitError("a longer line", allowed)
         read += len(line)
-        if room is not None and read > room:
+        if read > room:
             raise MisfitError(
                 "a compressed file that unpacks to far more than a recording of its size",
                 f"{room:,} bytes; if it is to be trusted, unpack it first with gunzip",
             )
         yield line
-
-
-def _room(file: IO[bytes]) -> int | None:
-    """Bytes that a file may unpack to; None if it is not compressed."""
-    return max(UNPACKED, RATIO * file.packed) if isinstance(file, Unpacked) else None

@@ -112,7 +112,7 @@ class _Spot:
         if kind == "extra_forbidden":
             return self._unknown_key()
         if kind in {"union_tag_not_found", "union_tag_invalid"}:
-            return self._unknownkind_of()
+            return self._unknown_kind()
         if kind in {"too_long", "too_short"}:
             most = kind == "too_long"
             allowed = f"at most {context['max_length']}" if most else f"at least {context['min_length']}"
@@ -154,8 +154,8 @@ class _Spot:
             hint = f"{name} belongs to {' and '.join(owners)}"
         return self._told(self.key_place, "an unknown key", ", ".join(names), hint)
 
-    def _unknownkind_of(self) -> Problem:
-        allowed = _kinds_text(self.kinds)
+    def _unknown_kind(self) -> Problem:
+        allowed = ", ".join(self.kinds)
         if isinstance(self.node.value, dict):
             given = self.node.value.get("kind")
             if given is None:
@@ -170,7 +170,7 @@ class _Spot:
             return _describe(self.field)
         if self.model is not None:
             return f"a mapping with {', '.join(_names(self.model))}"
-        return _kinds_text(self.kinds)
+        return ", ".join(self.kinds)
 
 
 def _names(model: type[BaseModel]) -> list[str]:
@@ -220,10 +220,6 @@ def _describe(field: FieldInfo) -> str:
     if members:
         return f"a mapping with {', '.join(_names(members[0]))}"
     return ", ".join(_choices(field.annotation))
-
-
-def _kinds_text(kinds: Iterable[str]) -> str:
-    return ", ".join(kinds)
 
 
 def _is_number(text: str) -> bool:

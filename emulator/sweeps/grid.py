@@ -17,7 +17,7 @@ from emulator.scenario import Scenario
 from emulator.scenario.loading import grown
 from emulator.scenario.models import held_by
 from emulator.scenario.tree import Place, planted
-from emulator.sweeps.axes import Axis, Cell, cell_text, make_axes, paths_in, yaml_text
+from emulator.sweeps.axes import Axis, Cell, cell_text, make_axes, paths_in, refused, yaml_text
 from emulator.sweeps.jobs import TEXTS, Row, figure_names
 from emulator.text import clean
 
@@ -141,10 +141,10 @@ def make_grid(
     numbers = _seeds(scenario, seeds)
     spanned = math.prod(len(axis.values) for axis in axes)
     if spanned > MAX_POINTS:
-        raise _refused(axes[-1].place, axes[-1].path, f"{spanned} points in all", f"at most {MAX_POINTS}")
+        raise refused(axes[-1].place, axes[-1].path, f"{spanned} points in all", f"at most {MAX_POINTS}")
     count = spanned * len(numbers)
     if count > MAX_RUNS:
-        raise _refused(axes[-1].place, axes[-1].path, f"{count} runs in all", f"at most {MAX_RUNS}")
+        raise refused(axes[-1].place, axes[-1].path, f"{count} runs in all", f"at most {MAX_RUNS}")
     folder = str(Path(folder).absolute())
     scenario = scenario.model_copy(update={"seed": numbers[0]})
     base = {name: value for name, value in given(scenario).items() if name != "lanes"}
@@ -165,9 +165,9 @@ def make_grid(
         if (place, step) not in well
     ]
     if not well:
-        raise ScenarioError(_first(list(problems)))
+        raise ScenarioError(list(problems)[:_MOST_PROBLEMS])
     if stray:
-        raise ScenarioError(_first(stray))
+        raise ScenarioError(stray[:_MOST_PROBLEMS])
     return Grid(scenario, axes, numbers, tuple(points), folder)
 
 
@@ -248,23 +248,15 @@ def _why(axis: Axis, problems: Mapping[Problem, None]) -> str:
     return f"{allowed}, at every step of a range"
 
 
-def _first(problems: Sequence[Problem]) -> Sequence[Problem]:
-    return problems[:_MOST_PROBLEMS]
-
-
 def _seeds(scenario: Scenario, seeds: int | Sequence[int]) -> tuple[int, ...]:
     place = Place("--seeds")
     count = seeds if isinstance(seeds, int) else len(seeds)
     if not 1 <= count <= MAX_RUNS:
-        raise _refused(place, "", f"{count} seeds", f"a whole number from 1 to {MAX_RUNS}")
+        raise refused(place, "", f"{count} seeds", f"a whole number from 1 to {MAX_RUNS}")
     numbers = tuple(range(scenario.seed, scenario.seed + count)) if isinstance(seeds, int) else tuple(seeds)
     if len(set(numbers)) < len(numbers):
-        raise _refused(place, "", "a seed again", "each seed once")
+        raise refused(place, "", "a seed again", "each seed once")
     wrong = [seed for seed in numbers if not isinstance(seed, int) or not 0 <= seed < 2**64]
     if wrong:
-        raise _refused(place, "", f"the seed {wrong[0]}", "whole numbers from 0 to 2**64 - 1")
+        raise refused(place, "", f"the seed {wrong[0]}", "whole numbers from 0 to 2**64 - 1")
     return numbers
-
-
-def _refused(place: Place, path: str, found: str, allowed: str) -> ScenarioError:
-    return ScenarioError([place.problem(path, found, allowed)])
