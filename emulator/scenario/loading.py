@@ -79,9 +79,7 @@ def grown(
     """The scenario of a tree, which `problems` were found in already; all else as in `parse_scenario`."""
     problems = list(problems)
     if not isinstance(root.value, dict):
-        raise ScenarioError(
-            [root.place.problem("", root.text, "a mapping of keys, at least rollout, trainer, strategy")]
-        )
+        raise root.place.error("", root.text, "a mapping of keys, at least rollout, trainer, strategy")
     for change in overrides:
         problems += _override(root, change)
     if seed is not None:
@@ -128,25 +126,21 @@ def _text(path: Path) -> str:
             data = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
         hint = nearest(path.stem, [scenario.name for scenario in bundled_scenarios()])
-        raise ScenarioError([place.problem("", "no such file", allowed, hint)]) from None
+        raise place.error("", "no such file", allowed, hint) from None
     except IsADirectoryError:
-        raise ScenarioError([place.problem("", "a directory", allowed)]) from None
+        raise place.error("", "a directory", allowed) from None
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown"
-        raise ScenarioError([place.problem("", f"a file that cannot be read ({reason})", allowed)]) from None
+        raise place.error("", f"a file that cannot be read ({reason})", allowed) from None
     if len(data) > MAX_FILE_BYTES:
-        raise ScenarioError(
-            [place.problem("", f"more than {MAX_FILE_BYTES} bytes", f"at most {MAX_FILE_BYTES} bytes")]
-        )
+        raise place.error("", f"more than {MAX_FILE_BYTES} bytes", f"at most {MAX_FILE_BYTES} bytes")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = len(data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode(errors="replace")) + 1
         place = Place(str(path), line, column)
-        raise ScenarioError(
-            [place.problem("", f"the byte 0x{data[error.start]:02x}", "text in UTF-8")]
-        ) from None
+        raise place.error("", f"the byte 0x{data[error.start]:02x}", "text in UTF-8") from None
     return text
 
 

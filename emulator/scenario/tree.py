@@ -51,6 +51,10 @@ class Place:
         """Return the problem that stands here."""
         return Problem(self.file, self.line, self.column, key, found, allowed, hint)
 
+    def error(self, key: str, found: str, allowed: str, hint: str = "") -> ScenarioError:
+        """Return the error of this one problem."""
+        return ScenarioError([self.problem(key, found, allowed, hint)])
+
 
 @dataclass(slots=True)
 class Node:
@@ -111,7 +115,7 @@ def parse(text: str, file: str, *, at: Place | None = None) -> tuple[Node, list[
         # The parser takes time with the square of its length.
         start = long.start()
         place = at or Place(file, text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
-        raise ScenarioError([place.problem("", f"the tag {clean(long[0])}", "plain values without tags")])
+        raise place.error("", f"the tag {clean(long[0])}", "plain values without tags")
     builder = _Builder(file, at)
     try:
         for event in YAML(typ="safe", pure=True).parse(text):
@@ -120,11 +124,11 @@ def parse(text: str, file: str, *, at: Place | None = None) -> tuple[Node, list[
         raise
     except Exception as error:  # the parser fails in ways of its own, as at an escape of no character
         line, column, found, allowed = _told(error, text, builder.read)
-        raise ScenarioError([(at or Place(file, line, column)).problem("", found, allowed)]) from None
+        raise (at or Place(file, line, column)).error("", found, allowed) from None
     if builder.root is None:
         if at is not None:
-            raise ScenarioError([at.problem("", "nothing", "a value")])
-        raise ScenarioError([Place(file, 1, 1).problem("", "an empty file", "a scenario file")])
+            raise at.error("", "nothing", "a value")
+        raise Place(file, 1, 1).error("", "an empty file", "a scenario file")
     return builder.root, builder.problems
 
 

@@ -60,23 +60,23 @@ def make_axis(path: str, values: Sequence[Any], *, stepped: frozenset[int] = fro
     place = Place(f"--vary {path}")
     root = path.partition(".")[0]
     if root in _ELSEWHERE:
-        raise refused(place, path, f"the path {path}", _ELSEWHERE[root])
+        raise place.error(path, f"the path {path}", _ELSEWHERE[root])
     if not path or not all(path.split(".")):
-        raise refused(place, path, "no path", "a dotted path such as rollout.workers")
+        raise place.error(path, "no path", "a dotted path such as rollout.workers")
     given = tuple({"kind": value} if names_kind(path, value) else value for value in map(_json_types, values))
     try:
         json.dumps(given, allow_nan=False)
     except (TypeError, ValueError):
         allowed = "texts, finite numbers, true, false, null, and mappings and lists of them"
-        raise refused(place, path, ", ".join(map(str, given)), allowed) from None
+        raise place.error(path, ", ".join(map(str, given)), allowed) from None
     cells = tuple(_shown(path, value) for value in given)
     if not 1 <= len(cells) <= MAX_VALUES:
-        raise refused(place, path, f"{len(cells)} values", f"1 to {MAX_VALUES} values")
+        raise place.error(path, f"{len(cells)} values", f"1 to {MAX_VALUES} values")
     seen: set[tuple[type, Cell]] = set()
     for cell in cells:
         key = (bool if isinstance(cell, bool) else object, cell)
         if key in seen:
-            raise refused(place, path, f"{cell_text(cell)} again", "each value once")
+            raise place.error(path, f"{cell_text(cell)} again", "each value once")
         seen.add(key)
     return Axis(path, cells, given, stepped)
 
@@ -100,12 +100,12 @@ def make_axes(vary: Mapping[str, Sequence[Any]] | Sequence[str]) -> tuple[Axis, 
             problems += error.problems
             continue
         if any(axis.path == other.path for other in axes):
-            problems += refused(axis.place, axis.path, "the same path again", "each path once").problems
+            problems += axis.place.error(axis.path, "the same path again", "each path once").problems
         axes.append(axis)
     if problems:
         raise ScenarioError(problems)
     if not axes:
-        raise refused(Place("--vary"), "", "nothing to vary", "at least one PATH=VALUES")
+        raise Place("--vary").error("", "nothing to vary", "at least one PATH=VALUES")
     return tuple(axes)
 
 
@@ -119,8 +119,8 @@ def parse_axis(text: str) -> Axis:
     path, equals, rest = text.partition("=")
     path = path.strip()
     if not equals or not path:
-        raise refused(
-            Place(f"--vary {text}"), "", "no PATH=VALUES", "a dotted path, =, and values or start:stop:count"
+        raise Place(f"--vary {text}").error(
+            "", "no PATH=VALUES", "a dotted path, =, and values or start:stop:count"
         )
     place = Place(f"--vary {path}")
     values: list[Any] = []
@@ -182,7 +182,7 @@ def _absolute(path: str, value: Any, folder: str) -> Any:
 
 def _nodes(text: str, place: Place, path: str) -> list[Node]:
     """The values between commas: what stands between the brackets of a YAML list."""
-    nothing = refused(place, path, "nothing", "a YAML value before and behind each comma, such as null")
+    nothing = place.error(path, "nothing", "a YAML value before and behind each comma, such as null")
     if not text.strip() or text.rstrip().endswith(","):
         raise nothing
     try:
@@ -209,17 +209,17 @@ def _range(node: Node, place: Place, path: str) -> list[int | float] | None:
         return None
     for end, number in zip(ends, (start, stop), strict=False):
         if not -MAX_END <= number <= MAX_END:
-            raise refused(place, path, clean(end.strip()), f"ends of a range from -{MAX_END} to {MAX_END}")
+            raise place.error(path, clean(end.strip()), f"ends of a range from -{MAX_END} to {MAX_END}")
     try:
         count = int(ends[2])
     except ValueError:
         count = 0
     if not 1 <= count <= MAX_VALUES:
         allowed = f"a whole number of values from 1 to {MAX_VALUES} behind the second colon"
-        raise refused(place, path, clean(ends[2].strip()) or "nothing", allowed)
+        raise place.error(path, clean(ends[2].strip()) or "nothing", allowed)
     if (count == 1) != (start == stop):
         allowed = "one value between equal ends, two or more between different ones"
-        raise refused(place, path, f"{count} from {ends[0].strip()} to {ends[1].strip()}", allowed)
+        raise place.error(path, f"{count} from {ends[0].strip()} to {ends[1].strip()}", allowed)
     if count == 1:
         return [_simple(start)]
     return [_simple(start + (stop - start) * step / (count - 1)) for step in range(count)]
@@ -265,8 +265,3 @@ def _short(value: Any) -> str:
     if isinstance(value, list):
         return "[" + " ".join(_short(item) for item in value) + "]"
     return cell_text(value)
-
-
-def refused(place: Place, path: str, found: str, allowed: str) -> ScenarioError:
-    """The error that says what was found at a path, and what is allowed there."""
-    return ScenarioError([place.problem(path, found, allowed)])

@@ -59,17 +59,10 @@ class Directory:
         in it, or another sweep; until the end of the block for another process, too.
         """
         with ExitStack() as held:
-            try:
+            with _kept_at(self.path):
                 self.path.mkdir(parents=True, exist_ok=True)
                 held.enter_context(hold_folder(self.path))
                 rows = self._begin(command)
-            except BusyError:
-                raise SweepError(
-                    f"{self.path}: found a sweep that another process runs there; allowed: a directory of "
-                    "its own for each, or this one when that has ended"
-                ) from None
-            except OSError as error:
-                raise _unwritable(self.path, error) from error
             yield rows
 
     def _begin(self, command: str) -> dict[int, Row]:
@@ -93,23 +86,18 @@ class Directory:
 
     def add(self, rows: Sequence[Row]) -> None:
         """Keep the rows of runs that have ended."""
-        try:
-            with (self.path / RUNS).open("a", encoding="utf-8", newline="") as file:
-                file.write(_csv([self._cells(row) for row in rows]))
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
+        with _kept_at(self.path), (self.path / RUNS).open("a", encoding="utf-8", newline="") as file:
+            file.write(_csv([self._cells(row) for row in rows]))
 
     def close(self, sweep: Sweep) -> None:
         """Put the rows in order and write the summary of what there is."""
-        try:
+        with _kept_at(self.path):
             self._write_rows(sweep.rows)
             summary = sweep.summary()
             lines = [[*map(_axis_text, point.values.values())] for point in sweep.points]
             for cells, line in zip(lines, summary, strict=True):
                 cells += [_text(value) for value in list(line.values())[len(cells) :]]
             _replace(self.path / SUMMARY, _csv([list(summary[0]), *lines]))
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
 
     def _write_rows(self, rows: Iterable[Row]) -> None:
         _replace(self.path / RUNS, _csv([self._grid.columns, *(self._cells(row) for row in rows)]))
@@ -158,10 +146,8 @@ class Directory:
 def read_grid(directory: str | os.PathLike[str]) -> Grid:
     """The grid of the sweep that a directory keeps; SweepError if it keeps none that can be gone on with."""
     path = _folder(directory)
-    try:
+    with _kept_at(path):
         document = _header(path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
     if document.get("schema") != SCHEMA:
         raise SweepError(
             f"{path / GRID}: found a file of schema {clean(cell_text(document.get('schema')))}; allowed: "
@@ -177,11 +163,9 @@ def read_grid(directory: str | os.PathLike[str]) -> Grid:
         grid = from_json(document)
     except ValidationError:
         raise SweepError(f"{path / GRID} is damaged: {_mistakes(document['scenario'], path)}") from None
-    except ScenarioError as error:
-        raise SweepError(f"{path / GRID} is damaged: {error}") from error
     except KeyError as error:
         raise SweepError(f"{path / GRID} is damaged: it has no {error.args[0]}") from error
-    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (ScenarioError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise SweepError(f"{path / GRID} is damaged: {error}") from error
     rest = {name: value for name, value in document.items() if name != "sha256"}
     if document.get("sha256") != _hash_of(rest):
@@ -297,5 +281,17 @@ def _value(column: str, cell: str) -> Any:
     return cell[1:] if defused(cell[1:]) == cell else cell
 
 
-def _unwritable(path: Path, error: OSError) -> SweepError:
-    return SweepError(f"{path}: the files of the sweep cannot be kept there: {error.strerror or error}")
+@contextmanager
+def _kept_at(path: Path) -> Iterator[None]:
+    """SweepError where the files of a sweep cannot be kept or read."""
+    try:
+        yield
+    except BusyError:
+        raise SweepError(
+            f"{path}: found a sweep that another process runs there; allowed: a directory of "
+            "its own for each, or this one when that has ended"
+        ) from None
+    except OSError as error:
+        raise SweepError(
+            f"{path}: the files of the sweep cannot be kept there: {error.strerror or error}"
+        ) from error

@@ -17,7 +17,7 @@ from emulator.scenario import Scenario
 from emulator.scenario.loading import grown
 from emulator.scenario.models import held_by
 from emulator.scenario.tree import Place, planted
-from emulator.sweeps.axes import Axis, Cell, cell_text, make_axes, paths_in, refused, yaml_text
+from emulator.sweeps.axes import Axis, Cell, cell_text, make_axes, paths_in, yaml_text
 from emulator.sweeps.jobs import TEXTS, Row, figure_names
 from emulator.text import clean
 
@@ -141,10 +141,10 @@ def make_grid(
     numbers = _seeds(scenario, seeds)
     spanned = math.prod(len(axis.values) for axis in axes)
     if spanned > MAX_POINTS:
-        raise refused(axes[-1].place, axes[-1].path, f"{spanned} points in all", f"at most {MAX_POINTS}")
+        raise axes[-1].place.error(axes[-1].path, f"{spanned} points in all", f"at most {MAX_POINTS}")
     count = spanned * len(numbers)
     if count > MAX_RUNS:
-        raise refused(axes[-1].place, axes[-1].path, f"{count} runs in all", f"at most {MAX_RUNS}")
+        raise axes[-1].place.error(axes[-1].path, f"{count} runs in all", f"at most {MAX_RUNS}")
     folder = str(Path(folder).absolute())
     scenario = scenario.model_copy(update={"seed": numbers[0]})
     base = {name: value for name, value in given(scenario).items() if name != "lanes"}
@@ -252,11 +252,11 @@ def _seeds(scenario: Scenario, seeds: int | Sequence[int]) -> tuple[int, ...]:
     place = Place("--seeds")
     count = seeds if isinstance(seeds, int) else len(seeds)
     if not 1 <= count <= MAX_RUNS:
-        raise refused(place, "", f"{count} seeds", f"a whole number from 1 to {MAX_RUNS}")
+        raise place.error("", f"{count} seeds", f"a whole number from 1 to {MAX_RUNS}")
     numbers = tuple(range(scenario.seed, scenario.seed + count)) if isinstance(seeds, int) else tuple(seeds)
     if len(set(numbers)) < len(numbers):
-        raise refused(place, "", "a seed again", "each seed once")
+        raise place.error("", "a seed again", "each seed once")
     wrong = [seed for seed in numbers if not isinstance(seed, int) or not 0 <= seed < 2**64]
     if wrong:
-        raise refused(place, "", f"the seed {wrong[0]}", "whole numbers from 0 to 2**64 - 1")
+        raise place.error("", f"the seed {wrong[0]}", "whole numbers from 0 to 2**64 - 1")
     return numbers
