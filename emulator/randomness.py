@@ -14,8 +14,8 @@ class Streams:
     """The streams of one run, each the seed of a generator of its own.
 
     Every stream depends on ``seed`` (a whole number from 0) and on its purpose only: not on which others
-    were asked for, nor how often, nor in what order. They equal the children that
-    ``SeedSequence(seed).spawn`` would give in the order below.
+    were asked for, nor how often, nor in what order. They equal the children of those numbers that
+    ``SeedSequence(seed).spawn`` would give.
     """
 
     seed: int
@@ -43,6 +43,11 @@ class Streams:
     def learner(self) -> SeedSequence:
         """Whatever the learner draws."""
         return self._child(4)
+
+    @property
+    def groups(self) -> SeedSequence:
+        """What the episodes of a group have in common."""
+        return self._child(6)
 
     def _child(self, *key: int) -> SeedSequence:
         return SeedSequence(self.seed, spawn_key=key)

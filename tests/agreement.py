@@ -1,5 +1,6 @@
 """Runs a scenario twice, by the emulator and by the independent calculation, and compares every number."""
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +12,9 @@ from emulator.errors import DeadlockError, EndlessInstantError, RunError
 from emulator.events import Event
 from emulator.randomness import Draws, Streams
 from emulator.scenario import Scenario
+from emulator.values.distributions import Lognormal
 from tests import reference
+from tests.reference.plans import group_values
 
 NOT_EXACT = {"weighted_mean"}
 """Means of quotients, which are rounded on the way."""
@@ -43,12 +46,39 @@ class PerWorker:
         return self._sequences[worker](k)
 
 
+def durations(scenario: Scenario) -> Callable[[int], float]:
+    """The k-th duration; where groups have something in common, by the formula from normal numbers."""
+    streams, rollout = Streams(scenario.seed), scenario.rollout
+    episode = rollout.episode_seconds
+    if not rollout.group_correlation:
+        return Sequence(Draws(episode.sampler(streams.durations)))
+    assert isinstance(episode, Lognormal)
+    of_groups, of_episodes = (np.random.default_rng(s) for s in (streams.groups, streams.durations))
+    values = group_values(
+        episode.median_,
+        episode.sigma,
+        rollout.group_correlation,
+        size=rollout.group_size + rollout.group_redundancy,
+        of_groups=iter(of_groups.standard_normal, None),
+        of_episodes=iter(of_episodes.standard_normal, None),
+        cap=math.inf if episode.cap is None else episode.cap,
+    )
+    drawn: list[float] = []
+
+    def duration(k: int) -> float:
+        while len(drawn) <= k:
+            drawn.append(next(values))
+        return drawn[k]
+
+    return duration
+
+
 def inputs(scenario: Scenario) -> dict[str, Any]:
     """The random numbers of a scenario, as functions of their place."""
     streams = Streams(scenario.seed)
     rollout = scenario.rollout
     given: dict[str, Any] = {
-        "durations": Sequence(Draws(rollout.episode_seconds.sampler(streams.durations))),
+        "durations": durations(scenario),
         "updates": Sequence(Draws(scenario.trainer.update_seconds.sampler(streams.updates))),
         "speeds": Sequence(Draws(rollout.speed.sampler(streams.worker_speeds))),
     }

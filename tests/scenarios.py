@@ -152,6 +152,9 @@ def documents(
         },
         "strategy": strategy,
     }
+    episode = document["rollout"]["episode_seconds"]
+    if group > 1 and isinstance(episode, dict) and episode["kind"] == "lognormal":
+        document["rollout"]["group_correlation"] = draw(st.sampled_from([0, 0.3, 1]))
     if environment:
         document["environment"] = draw(st.none() | environments(workers))
     if timeline:

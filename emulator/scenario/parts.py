@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any
 
+from numpy.random import SeedSequence
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from emulator.scenario.learner import Learner
 from emulator.scenario.timeline import Event
 from emulator.strategies import AnyStrategy
-from emulator.values.distributions import Constant, Distribution
+from emulator.values.distributions import Constant, Distribution, Lognormal, Sampler
 from emulator.values.scalars import MAX_WORKERS, Number, Part, Seconds, Text, Whole, misfit
 
 MAX_BATCH = 10_000_000
@@ -32,10 +33,20 @@ class Rollout(Part):
     """Episodes in a group (GRPO), trained together or not at all; must divide the batch."""
     group_redundancy: Annotated[int, Whole(0, MAX_BATCH)] = 0
     """Episodes begun in each group beyond its size; the last to finish are aborted."""
+    group_correlation: Annotated[float, Number(0, 1)] = 0.0
+    """Share of the log variance of log-normal durations that the episodes of a group have in common."""
     queue_capacity: Annotated[int, Whole(1, MAX_BATCH)] | None = None
     """The most finished episodes that wait for the trainer; absent means unlimited."""
     speed: Distribution = Constant(kind="constant", value=1.0)
     """Each worker's speed, drawn once: a factor (2 is twice as fast), or a distribution of factors."""
+
+    def durations(self, seed: SeedSequence, group_seed: SeedSequence) -> Sampler:
+        """Start the sequence of durations: the k-th episode to be started has the k-th, in seconds."""
+        episode = self.episode_seconds
+        if not self.group_correlation or not isinstance(episode, Lognormal):
+            return episode.sampler(seed)
+        size = self.group_size + self.group_redundancy
+        return episode.sampler_in_groups(seed, group_seed, size, self.group_correlation)
 
 
 class Trainer(Part):

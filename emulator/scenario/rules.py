@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from emulator.scenario.learner import Learner
 from emulator.scenario.parts import Environment, Rollout, Trainer
 from emulator.scenario.timeline import AddWorkers, Event
-from emulator.values.distributions import Constant, Distribution, Mixture, Trace, Uniform
+from emulator.values.distributions import Constant, Distribution, Lognormal, Mixture, Trace, Uniform
 from emulator.values.scalars import LEAST_FACTOR, MAX_WORKERS, shortest
 from emulator.values.violation import Path, Violation
 
@@ -19,10 +19,11 @@ MAX_CHOICES = 65_536
 BATCH: Path = ("trainer", "batch_size")
 GROUP: Path = ("rollout", "group_size")
 REDUNDANCY: Path = ("rollout", "group_redundancy")
+CORRELATION: Path = ("rollout", "group_correlation")
 
 
 def groups(rollout: Rollout, trainer: Trainer) -> Iterator[Violation]:
-    """Groups fill a batch, and are redundant only in groups."""
+    """Groups fill a batch; what they have in common or to spare needs groups."""
     batch, size = trainer.batch_size, rollout.group_size
     if batch % size:
         allowed = f"a number that divides trainer.batch_size ({batch}), since a batch is made of whole groups"
@@ -30,6 +31,12 @@ def groups(rollout: Rollout, trainer: Trainer) -> Iterator[Violation]:
     if rollout.group_redundancy and size == 1:
         allowed = "0, or a rollout.group_size above 1 to be redundant in"
         yield Violation(REDUNDANCY, str(rollout.group_redundancy), allowed, (GROUP,))
+    if rollout.group_correlation and (size == 1 or not isinstance(rollout.episode_seconds, Lognormal)):
+        allowed = "0, or a rollout.group_size above 1 whose episodes have something in common"
+        if size > 1:
+            allowed = "0, or a lognormal rollout.episode_seconds: it is a share of the log variance"
+        others: tuple[Path, ...] = (GROUP, ("rollout", "episode_seconds"))
+        yield Violation(CORRELATION, shortest(rollout.group_correlation), allowed, others)
 
 
 def queue(rollout: Rollout, trainer: Trainer) -> Iterator[Violation]:

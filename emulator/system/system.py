@@ -43,7 +43,7 @@ class System:
         timers = Timers(loop, self._expect_deadlock)
         chronicle = Chronicle(loop, journal, timers, trainer.batch_size)
         decisions = scenario.strategy.decisions(scenario.setting)
-        durations = Draws(rollout.episode_seconds.sampler(streams.durations))
+        durations = Draws(rollout.durations(streams.durations, streams.groups))
         speeds = Draws(rollout.speed.sampler(streams.worker_speeds))
         updates = Draws(trainer.update_seconds.sampler(streams.updates))
         make_source = Source if learner is None else LearningSource

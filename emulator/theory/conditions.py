@@ -23,12 +23,12 @@ def known(scenario: Scenario) -> bool:
 def durations_of(scenario: Scenario) -> Durations | None:
     """How long episodes take; None where that depends on more than an independent draw.
 
-    Timelines, an environment that takes time or fails, workers of various speeds, and traces that are not
-    resampled do that.
+    Timelines, an environment that takes time or fails, workers of various speeds, correlated groups, and
+    traces that are not resampled do that.
     """
     rollout = scenario.rollout
     plain = not scenario.events and not _has_environment(scenario) and _independent(rollout.episode_seconds)
-    if not plain or not isinstance(rollout.speed, Constant):
+    if not plain or rollout.group_correlation or not isinstance(rollout.speed, Constant):
         return None
     durations = Durations(rollout.episode_seconds, rollout.speed.value)
     return durations if rollout.episode_seconds.mean() > 0 else None

@@ -148,6 +148,31 @@ class Lognormal(BaseDistribution):
         # numpy's own lognormal works value by value; np.exp may round a value by its position in the block.
         return lambda n: self.median_ * rng.lognormal(0.0, self.sigma, n)
 
+    def sampler_in_groups(
+        self, seed: SeedSequence, group_seed: SeedSequence, size: int, correlation: float
+    ) -> Sampler:
+        """Start the sequence in which each `size` values share `correlation` of their log variance.
+
+        ``median * exp(sigma * (sqrt(correlation) * common + sqrt(1 - correlation) * own))``: the law of each
+        value is the same, and `own` is what makes it without groups.
+        """
+        rng, groups = default_rng(seed), default_rng(group_seed)
+        shared, own = math.sqrt(correlation), math.sqrt(1 - correlation)
+        common, left = 0.0, 0
+
+        def sample(n: int) -> NDArray[np.float64]:
+            nonlocal common, left
+            values = np.empty(n)
+            # One by one, since np.exp may round a value by its position in the block.
+            for place, normal in enumerate(rng.standard_normal(n).tolist()):
+                if not left:
+                    common, left = float(groups.standard_normal()), size
+                left -= 1
+                values[place] = self.median_ * math.exp(self.sigma * (shared * common + own * normal))
+            return values if self.cap is None else np.minimum(values, self.cap)
+
+        return sample
+
     def _mean(self) -> float:
         """Return ``median * exp(sigma² / 2)``."""
         return self.median_ * math.exp(self.sigma**2 / 2)

@@ -91,7 +91,7 @@ lanes:
     assert mistakes(path) == [
         "x.yaml:1:7: seed: found -1; allowed: a whole number from 0 to 18446744073709551615",
         "x.yaml:3:3: rollout.wokers: found an unknown key; allowed: workers, episode_seconds, group_size, "
-        'group_redundancy, queue_capacity, speed (did you mean "workers"?)',
+        'group_redundancy, group_correlation, queue_capacity, speed (did you mean "workers"?)',
         "x.yaml:4:12: rollout.workers: found 0; allowed: a whole number from 1 to 1000000",
         "x.yaml:5:3: rollout.workers: found the same key again (first in line 4); allowed: each key once",
         "x.yaml:6:21: rollout.group_redundancy: found 1; allowed: 0, or a rollout.group_size above 1 "
@@ -210,7 +210,7 @@ def test_other_mistakes_are_reported_in_plain_words(tmp_path: Path, old: str, ne
 def test_missing_sections_are_reported_by_what_belongs_there(tmp_path: Path):
     assert mistakes(write(tmp_path, "name: x\n")) == [
         "x.yaml:1:1: rollout: found nothing; allowed: a mapping with workers, episode_seconds, group_size, "
-        "group_redundancy, queue_capacity, speed",
+        "group_redundancy, group_correlation, queue_capacity, speed",
         "x.yaml:1:1: trainer: found nothing; allowed: a mapping with batch_size, update_seconds, "
         "weight_sync_seconds, publish_every",
         "x.yaml:1:1: strategy: found nothing; allowed: a mapping with kind: synchronous, one_step_off, "

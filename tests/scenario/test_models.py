@@ -58,6 +58,7 @@ def test_the_resolved_form_fills_in_every_default():
             "episode_seconds": {"kind": "lognormal", "median": 20.0, "sigma": 1.0},
             "group_size": 1,
             "group_redundancy": 0,
+            "group_correlation": 0.0,
             "queue_capacity": None,
             "speed": {"kind": "constant", "value": 1.0},
         },
@@ -264,6 +265,21 @@ def test_lanes_merge_over_parts_made_in_python():
             {"events": [{"at": 0, "add_workers": {"count": 1_000_000}}]},
             "events: found 1000008 workers in all; allowed: at most 1000000 workers, "
             "those that join later included",
+        ),
+        (
+            {
+                "rollout": {
+                    "group_correlation": 0.3,
+                    "episode_seconds": {"kind": "lognormal", "median": 5, "sigma": 1},
+                }
+            },
+            "rollout.group_correlation: found 0.3; allowed: 0, or a rollout.group_size above 1 whose "
+            "episodes have something in common",
+        ),
+        (
+            {"rollout": {"group_correlation": 0.3, "group_size": 4, "episode_seconds": 5}},
+            "rollout.group_correlation: found 0.3; allowed: 0, or a lognormal rollout.episode_seconds: "
+            "it is a share of the log variance",
         ),
         (
             {"lanes": [{"name": "a"}, {"name": "a"}]},

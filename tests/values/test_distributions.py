@@ -304,3 +304,28 @@ def test_a_cap_of_a_trace_holds_its_values(trace_file: Path) -> None:
     kept = np.minimum(free.values, cap)
     assert np.array_equal(capped.sampler(SeedSequence(0))(len(kept)), kept)
     assert (capped.mean(), capped.variance()) == (pytest.approx(kept.mean()), pytest.approx(kept.var()))
+
+
+def test_members_of_a_group_share_their_part_of_the_log_variance() -> None:
+    lognormal = make({"kind": "lognormal", "median": 20, "sigma": 0.8})
+    sampler = lognormal.sampler_in_groups(SeedSequence(1), SeedSequence(2), 4, 0.3)
+    logs = np.log(sampler(200_000) / 20).reshape(-1, 4) / 0.8
+    assert np.abs(np.corrcoef(logs.T) - 0.3 - 0.7 * np.eye(4)).max() < 0.02
+    assert (logs.mean(), logs.std()) == (pytest.approx(0, abs=0.01), pytest.approx(1, abs=0.01))
+
+
+def test_the_own_part_is_what_makes_a_duration_without_groups() -> None:
+    lognormal = make({"kind": "lognormal", "median": 20, "sigma": 0.8})
+    free = lognormal.sampler(SeedSequence(1))(1000)
+    nearly = lognormal.sampler_in_groups(SeedSequence(1), SeedSequence(2), 4, 1e-12)(1000)
+    assert nearly == pytest.approx(free, rel=1e-5)
+
+
+@settings(max_examples=30)
+@given(sizes=st.lists(st.integers(0, 9), min_size=1, max_size=6), group=st.integers(1, 5))
+def test_any_cut_of_a_sequence_in_groups_gives_the_same(sizes: list[int], group: int) -> None:
+    lognormal = make({"kind": "lognormal", "median": 20, "sigma": 1, "cap": 30})
+    whole = lognormal.sampler_in_groups(SeedSequence(1), SeedSequence(2), group, 0.5)(sum(sizes))
+    sampler = lognormal.sampler_in_groups(SeedSequence(1), SeedSequence(2), group, 0.5)
+    assert np.concatenate([sampler(size) for size in sizes]).tolist() == whole.tolist()
+    assert whole.max(initial=0) <= 30
