@@ -4,17 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from emulator.values.scalars import (
-    MAX_WORKERS,
-    Aliased,
-    Number,
-    Part,
-    Seconds,
-    Whole,
-    WorkerSet,
-    misfit,
-    without_unset,
-)
+from emulator.values.scalars import MAX_WORKERS, Aliased, Number, Part, Seconds, Whole, WorkerSet, misfit
 
 MAX_EPISODE = 10**12
 """The highest number an episode may be named by."""
@@ -36,7 +26,7 @@ class _OneOf(Part):
 
     @model_serializer(mode="wrap")
     def _only_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return without_unset(handler(self))
+        return {key: value for key, value in handler(self).items() if value is not None}
 
 
 class Straggler(_OneOf):

@@ -7,7 +7,6 @@ that a mistake is reported in one plain sentence whether it comes from a file or
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
@@ -352,8 +351,3 @@ class ColumnKey(Check):
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the values allowed."""
         return {"anyOf": [Text(200).json_schema(), Whole(1, 10_000).json_schema(), {"type": "null"}]}
-
-
-def without_unset(dumped: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop what is None: for parts where exactly one of several keys is given."""
-    return {key: value for key, value in dumped.items() if value is not None}
