@@ -192,7 +192,7 @@ def test_every_mistake_of_a_scenario_is_a_line_on_stderr(call: Any, small: str) 
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.splitlines() == [
         "--set rollout.wrkers: found an unknown key; allowed: workers, episode_seconds, group_size, "
-        'group_redundancy, queue_capacity, speed (did you mean "workers"?)',
+        'group_redundancy, group_correlation, queue_capacity, speed (did you mean "workers"?)',
         "--set trainer.batch_size: found -1; allowed: a whole number from 1 to 10000000",
     ]
 
