@@ -34,7 +34,10 @@ class EpisodeState(LaneState):
         """As `_on_end`, but for one that finished; what its attempt generated is known, then forgotten."""
 
     def _on_trained(self, update: ev.Update, batch: Sequence[EpisodeRecord]) -> None:
-        """The trainer takes a batch, of which nothing is known afterwards."""
+        """The trainer takes a batch, whose records are gone afterwards.
+
+        Of a batch that is folded by column only the episodes that are not come here, which may be none.
+        """
 
     def _on_sandbox(self, t: float, *, holds: bool) -> None:
         """An episode took a sandbox, or gave it back."""

@@ -1,8 +1,8 @@
 """The list of figures: each is defined here, once, and every view iterates over it.
 
-To add one, let the fold accumulate what it is made of, and put it here: in `FIGURES` where the result is to
-have it, with what it is called, how it is written and where it is shown; and in a line of `LINES` if it is to
-stand beside or under a figure that is read first.
+To add one, let the fold accumulate what it is made of, and define it here: in `FIGURES`, at its place in the
+result, with its label, format and where it is shown; and in `LINES` if it belongs next to or below a headline
+figure. `tests/README.md` has the steps.
 """
 
 from functools import partial
@@ -83,7 +83,7 @@ TRAINED_PER_HOUR = Derived[float](
     "trained episodes per hour",
     of=lambda result: _product(result[UPDATES_PER_HOUR], result[BATCH_MEAN]),
 )
-"""What lanes can be compared by whose batches differ in size; of updates that have counted."""
+"""For comparing lanes whose batch sizes differ; updates that have counted only, with their push."""
 
 
 def _product(a: float | None, b: float | None) -> float | None:

@@ -53,7 +53,7 @@ class Order:
         self._group_size = rollout.group_size
         self._planned = rollout.group_size + rollout.group_redundancy
         self._batch = scenario.trainer.batch_size
-        self._least_batch = rollout.group_size if scenario.strategy.may_shorten_batches else self._batch
+        self._least_batch = self._batch if scenario.strategy.whole_batches else rollout.group_size
 
     @property
     def numbers(self) -> int:

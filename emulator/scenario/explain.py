@@ -13,7 +13,7 @@ from emulator.scenario.models import Scenario
 from emulator.scenario.parts import Lane
 from emulator.scenario.tree import Node, Place
 from emulator.strategies import STRATEGIES
-from emulator.values.distributions import Distribution
+from emulator.values.distributions import Constant, Distribution
 from emulator.values.scalars import Check, Seconds, Text
 from emulator.values.violation import Path, Violation
 
@@ -215,7 +215,7 @@ def _describe(field: FieldInfo) -> str:
     if get_origin(field.annotation) is tuple or (NoneType in get_args(field.annotation) and not members):
         return "a list"
     if kinds:
-        short = f"{Seconds().allowed}, or " if len(kinds) > 3 else ""
+        short = f"{Seconds().allowed}, or " if Constant in members else ""
         return f"{short}a mapping with kind: {', '.join(kinds)}"
     if members:
         return f"a mapping with {', '.join(_names(members[0]))}"

@@ -98,6 +98,11 @@ class Asynchronous(Strategy):
         return _UNLIMITED if self.max_staleness is None else self.enforce
 
     @property
+    def whole_batches(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def systems(self) -> str:
         """By how it bounds staleness."""
         return _SYSTEMS[self.family]

@@ -98,8 +98,8 @@ class Strategy(Part, ABC):
         return None
 
     @property
-    def may_shorten_batches(self) -> bool:
-        """Whether an update may be on fewer groups than a batch has."""
+    def whole_batches(self) -> bool:
+        """Whether every update is on a whole batch: then a recording with another one is refused."""
         return False
 
     def options(self) -> dict[str, Any]:

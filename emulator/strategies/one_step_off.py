@@ -22,13 +22,18 @@ class OneStepOff(Strategy):
         return OverlappedRounds(batch_groups=setting.batch_groups, round_groups=setting.batch_groups)
 
     @property
+    def whole_batches(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def systems(self) -> str:
-        """Those known for it."""
+        """Systems that overlap one round with one update."""
         return "Cleanba, StreamRL, verl one_step_off"
 
     @property
     def color(self) -> int:
-        """Its own."""
+        """That of rounds which do not wait for the update."""
         return 5
 
     def process(self, setting: Setting) -> IndependentRounds | None:

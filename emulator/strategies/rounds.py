@@ -1,4 +1,4 @@
-"""Strategies that issue episodes in rounds: synchronous, and one step off."""
+"""Decisions of strategies that issue episodes in rounds."""
 
 from collections import deque
 from collections.abc import Collection, Sequence

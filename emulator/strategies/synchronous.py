@@ -45,7 +45,7 @@ class Synchronous(Strategy):
     oversample: Annotated[Decimal, Exact(1, 1000)] = Field(default=Decimal(1), examples=[1.25])
     """Episodes issued in a round, as a multiple of the batch (exact decimal)."""
     unfinished: Literal["wait", "abort", "resume", "defer"] = "wait"
-    """What becomes of episodes unfinished when the round closes."""
+    """What happens to episodes still running when a round closes."""
     resume_overhead: Annotated[float, Seconds()] = 0.0
     """What each resumed episode costs on top, in seconds."""
     deadline: Annotated[float, Seconds(above=True)] | None = Field(default=None, examples=["5m"])
@@ -88,9 +88,9 @@ class Synchronous(Strategy):
             yield f"deadline {deadline} s"
 
     @property
-    def may_shorten_batches(self) -> bool:
-        """With a deadline."""
-        return self.deadline is not None
+    def whole_batches(self) -> bool:
+        """Without a deadline."""
+        return self.deadline is None
 
     @property
     def family(self) -> str:

@@ -45,6 +45,7 @@ def test_a_strategy_that_says_nothing_has_no_law_no_limit_and_is_not_tried() -> 
     assert (silent.family, silent.systems, silent.color) == ("silent_one", "", 0)
     assert (silent.limit, silent.may_limit, silent.process(SETTING)) == (None, False, None)
     assert list(silent.violations(SETTING)) == list(silent.bounds(SETTING)) == []
+    assert not silent.whole_batches
     assert silent.pace(SETTING) == Pace(8, inf)
     assert list(Silent.tried(None, [1.0])) == []
 
@@ -165,4 +166,4 @@ def test_a_deadline_needs_somewhere_to_put_what_is_unfinished() -> None:
     )
     budget = sync(deadline=60, unfinished="resume")
     assert not list(budget.violations(SETTING))
-    assert (budget.systems, budget.may_shorten_batches) == ("", True)
+    assert (budget.systems, budget.whole_batches) == ("", False)
