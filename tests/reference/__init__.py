@@ -80,17 +80,20 @@ def run(
     )
     system = System(settings, draws)
     system.strategy = strategy_of(system)
-    agenda = system.agenda
-    end = settings.duration
-    entries = sorted(
-        (entry for entry in settings.events if entry["at"] <= end), key=lambda entry: entry["at"]
-    )
+    play(system, run_entry)
+    return result_of(system)
+
+
+def play(system: System, apply: Callable[..., None]) -> None:
+    """Let the run pass, instant by instant; `apply` does what an entry of the timeline says."""
+    agenda, end = system.agenda, system.settings.duration
+    entries = sorted((e for e in system.settings.events if e["at"] <= end), key=lambda e: e["at"])
     entries.reverse()
     while entries and entries[-1]["at"] <= 0:
-        run_entry(system, entries.pop(), begun=False)
+        apply(system, entries.pop(), begun=False)
     system.strategy.begin()
     while True:
-        settle(system, entries)
+        settle(system, entries, apply)
         system.queue_max = max(system.queue_max, system.depth)
         if system.now < end and not agenda.counting and not entries:
             raise Deadlock(system.now)
@@ -101,10 +104,9 @@ def run(
             break
         system.now = due
     system.now = end
-    return result_of(system)
 
 
-def settle(system: System, entries: list[dict[str, Any]]) -> None:
+def settle(system: System, entries: list[dict[str, Any]], apply: Callable[..., None]) -> None:
     """Let everything happen that happens now."""
     agenda, now = system.agenda, system.now
     bound = 10_000 + 20 * (len(system.workers) + system.settings.batch)
@@ -123,4 +125,4 @@ def settle(system: System, entries: list[dict[str, Any]]) -> None:
             continue
         if not entries or entries[-1]["at"] > now:
             return
-        run_entry(system, entries.pop(), begun=True)
+        apply(system, entries.pop(), begun=True)

@@ -34,10 +34,9 @@ from collections.abc import Callable
 from math import fsum, inf
 from typing import Any
 
-from . import constant, draws_of
+from . import constant, draws_of, play
 from .engine import Shape
 from .generation import GeneratingSystem, Generation
-from .heap import Deadlock, Loop
 from .parts import Settings
 from .result import result_of
 from .strategies import strategy_of
@@ -135,7 +134,7 @@ def run(
     )
     system = GeneratingSystem(settings, draws, generation)
     system.strategy = strategy_of(system)
-    play(system)
+    play(system, run_engine_entry)
     result = result_of(system)
     seconds = result["workers"]["seconds"]
     line = seconds.pop("line")
@@ -145,47 +144,6 @@ def run(
     if scenario.get("cluster") is not None:
         result["cluster"] = cluster_figures(system, scenario["cluster"], result)
     return result
-
-
-def play(system: GeneratingSystem) -> None:
-    """Let the run pass, instant by instant."""
-    agenda, end = system.agenda, system.settings.duration
-    entries = sorted((e for e in system.settings.events if e["at"] <= end), key=lambda e: e["at"])
-    entries.reverse()
-    while entries and entries[-1]["at"] <= 0:
-        run_engine_entry(system, entries.pop(), begun=False)
-    system.strategy.begin()
-    while True:
-        settle(system, entries)
-        system.queue_max = max(system.queue_max, system.depth)
-        if system.now < end and not agenda.counting and not entries:
-            raise Deadlock(system.now)
-        due = agenda.next_due()
-        if entries and (due is None or entries[-1]["at"] < due):
-            due = entries[-1]["at"]
-        if due is None or due > end:
-            break
-        system.now = due
-    system.now = end
-
-
-def settle(system: GeneratingSystem, entries: list[dict[str, Any]]) -> None:
-    """Let everything happen that happens now."""
-    agenda, now = system.agenda, system.now
-    bound = 10_000 + 20 * (len(system.workers) + system.settings.batch)
-    fired = 0
-    while True:
-        while (due := agenda.next_due()) is not None and due <= now:
-            fired += 1
-            if fired > bound:
-                raise Loop(now)
-            agenda.pop().action()
-        system.strategy.look()
-        if (due := agenda.next_due()) is not None and due <= now:
-            continue
-        if not entries or entries[-1]["at"] > now:
-            return
-        run_engine_entry(system, entries.pop(), begun=True)
 
 
 def figures(system: GeneratingSystem) -> dict[str, Any]:
