@@ -17,9 +17,9 @@ from ruamel.yaml import YAML
 import emulator
 from emulator.advice import Advice, advise_on
 from emulator.advice.candidates import strategies, vary, worker_counts
-from emulator.advice.choosing import ranked, yaml_of
+from emulator.advice.choosing import compare, ranked, yaml_of
 from emulator.advice.limits import make_limits
-from emulator.advice.options import UPDATES, Option, difference, options_of
+from emulator.advice.options import PACE, Option, difference, options_of
 from emulator.advice.report import AdviceSummary
 from emulator.cli import main
 from emulator.errors import ScenarioError, SweepBrokenError
@@ -152,9 +152,7 @@ def test_a_tenth_of_few_updates_is_no_tie_although_it_is_less_than_one_update_of
     assert ranked([abort, none]) == [none, abort]
     # Of one seed too: 150 and 120 an hour are 5 and 4 updates in two minutes.
     five, four = (
-        replace(
-            abort, runs=1, resolution=30.0, values={"updates_per_hour": {1: rate}, "staleness.mean": {1: old}}
-        )
+        replace(abort, runs=1, resolution=30.0, values={PACE: {1: rate}, "staleness.mean": {1: old}})
         for rate, old in ((150.0, 2.0), (120.0, 0.0))
     )
     assert ranked([four, five]) == [five, four]
@@ -631,8 +629,14 @@ def test_short_batches_are_no_way_to_more_updates() -> None:
     scenario = small(strategy=hasty)
     sweep = emulator.sweep(scenario, {"strategy": [hasty, {"kind": "synchronous"}]}, seeds=1)
     short, whole = options_of(sweep)
-    (row, _) = sweep.rows
+    (row, other) = sweep.rows
     part = row["trainer.batch_mean"] / scenario.trainer.batch_size
     assert part < 1
-    assert short.mean(UPDATES) == pytest.approx(row["updates_per_hour"] * part)
-    assert whole.mean(UPDATES) == sweep.rows[1]["updates_per_hour"]
+    assert short.mean("updates_per_hour") == row["updates_per_hour"]
+    assert short.mean(PACE) == pytest.approx(row["updates_per_hour"] * part)
+    assert whole.mean(PACE) == whole.mean("updates_per_hour") == other["updates_per_hour"]
+    changed = " ".join([*compare(short, whole).gives_up, *compare(short, whole).gains])
+    assert "trained episodes" in changed
+    drawn = _drawn(advise_on(sweep, (), scenario=scenario, budget=scenario.rollout.workers), 100)
+    assert "per update" in drawn
+    assert f"{row['updates_per_hour']:.1f}" in drawn

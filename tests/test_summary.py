@@ -153,7 +153,7 @@ def test_a_summary_names_the_first_interventions_and_counts_the_others() -> None
     straggler = {"at": 720.0, "straggler": {"episode": 130, "factor": 8}}
     run = replace(run_of(), interventions=[STALL, crash, straggler])
     words = (
-        "stall trainer: for 1m; 00:01:05 crash: workers 0 1, restart 1m; 00:12:00 straggler: episode 130, x8"
+        "stall trainer: for 1m; 00:01:05 crash: workers 0, 1, restart 1m; 00:12:00 straggler: episode 130, x8"
     )
     assert f"00:00:20 {words}" in " ".join(draw(RunSummary(run), 80).split())
     many = replace(run, interventions=[STALL, crash, straggler, *[crash] * 1200], name="a")
@@ -254,4 +254,10 @@ def test_lanes_with_short_batches_are_compared_by_the_episodes_that_they_train()
     assert [run.result["trainer"]["batch_mean"] for run in runs] == [8.0, 1.0]
     assert verdict(runs).startswith("whole: 8.0x the trained episodes of hasty; price: staleness 0.00")
     drawn = draw(RaceSummary(runs), 80)
-    assert "  episodes per update" in drawn
+    lines = {line.strip().rpartition("  ")[0].strip(): line.split()[-2:] for line in drawn.splitlines()}
+    assert next(v for k, v in lines.items() if k.startswith("episodes per update")) == ["8", "1"]
+    assert next(v for k, v in lines.items() if k.startswith("trained, against first")) == ["1.0x", "0.1x"]
+    assert "against the first" not in drawn
+    rows = draw(RaceSummary([*runs, *runs, *runs]), 80)
+    assert "updates trained" in " ".join(rows.split())
+    assert "hasty 120 0.1x" in " ".join(rows.split())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator.advice.limits import Requirement
-from emulator.advice.options import BIAS, STALENESS, UPDATES, Option, difference
+from emulator.advice.options import BIAS, PACE, STALENESS, Option, difference
 from emulator.figures import spec as f
 from emulator.figures.result import Quantity
 from emulator.figures.text import count, share
@@ -75,17 +75,17 @@ def straddles(option: Option, limit: Requirement) -> bool:
 
 
 def ranked(options: Sequence[Option]) -> list[Option]:
-    """Order options, the best first: by updates per hour, those that tie by staleness, then by workers.
+    """Order options, the best first: by their pace, those that tie by staleness, then by workers.
 
     What ties with the fastest of those left does not differ from it by `difference`, and is no tenth slower.
     Of these go first those within a tenth of a version of the least stale; of those the ones with the fewest
     workers; of those the least biased. Updates count trained episodes alone, so what is aborted or dropped
     earns nothing.
     """
-    left = sorted(options, key=lambda option: -(option.mean(UPDATES) or 0.0))
+    left = sorted(options, key=lambda option: -(option.mean(PACE) or 0.0))
     order: list[Option] = []
     while left:
-        tied = [option for option in left if not _differ(left[0], option, UPDATES)]
+        tied = [option for option in left if not _differ(left[0], option, PACE)]
         freshest = min(tied, key=lambda option: option.mean(STALENESS) or 0.0)
         fresh = [option for option in tied if not difference(option, freshest, STALENESS, _FRESH)]
         best = min(fresh, key=lambda option: (option.workers, -round(option.mean(BIAS) or 0.0, 2)))
@@ -107,7 +107,7 @@ def different(order: Sequence[Option], places: int = PLACES) -> list[Option]:
         return all(option.family != other.family for other in placed)
 
     def other_updates(option: Option) -> bool:
-        return all(option.family != other.family or _differ(option, other, UPDATES) for other in placed)
+        return all(option.family != other.family or _differ(option, other, PACE) for other in placed)
 
     def worthwhile(option: Option) -> bool:
         return all(_better(option, other) for other in placed)
@@ -142,6 +142,8 @@ def compare(option: Option, other: Option) -> Comparison:
     gives_up: list[str] = []
     gains: list[str] = []
     ties: list[str] = []
+    whole = option.strategy.whole_batches and other.strategy.whole_batches
+    what = "updates" if whole else "trained episodes"
     for criterion in _CRITERIA:
         a, b = option.mean(criterion.figure), other.mean(criterion.figure)
         if a is None or b is None or criterion.text(a) == criterion.text(b):
@@ -151,7 +153,7 @@ def compare(option: Option, other: Option) -> Comparison:
         if change * (a - b) <= 0:
             ties.append(f"{criterion.quantity.label} {criterion.text(a)} and {criterion.text(b)}")
         else:
-            (gains if change * criterion.better > 0 else gives_up).append(criterion.change(a, b))
+            (gains if change * criterion.better > 0 else gives_up).append(criterion.change(a, b, what))
     if change := option.workers - other.workers:
         words = count(abs(change), f"{'more' if change > 0 else 'fewer'} worker")
         (gains if change < 0 else gives_up).append(words)
@@ -231,12 +233,12 @@ def _differ(a: Option, b: Option, figure: str) -> float:
     """
     if figure == BIAS and min(a.mean(BIAS) or 0.0, b.mean(BIAS) or 0.0) >= 1:
         return 0.0
-    if figure != UPDATES:
+    if figure != PACE:
         return difference(a, b, figure, _RESOLUTION[figure])
-    at_a, at_b = a.mean(UPDATES) or 0.0, b.mean(UPDATES) or 0.0
+    at_a, at_b = a.mean(PACE) or 0.0, b.mean(PACE) or 0.0
     if abs(at_a - at_b) >= _APART * max(at_a, at_b):
         return at_a - at_b
-    return difference(a, b, UPDATES, a.resolution if min(a.runs, b.runs) == 1 else 0.0)
+    return difference(a, b, PACE, a.resolution if min(a.runs, b.runs) == 1 else 0.0)
 
 
 def _better(option: Option, other: Option) -> bool:
@@ -264,19 +266,18 @@ class _Criterion:
 
     @property
     def figure(self) -> str:
-        """Its name."""
-        return self.quantity.name
+        """Its name; of updates, that of the pace."""
+        return PACE if self.quantity is f.UPDATES_PER_HOUR else self.quantity.name
 
     def text(self, mean: float) -> str:
         """A mean as it is shown."""
         return self.quantity.format.mean(mean) + ("%" if self.quantity.unit == "%" else "")
 
-    def change(self, mean: float, other: float) -> str:
-        """A mean against another; updates by their share of the other's."""
-        if self.figure != UPDATES or not other:
+    def change(self, mean: float, other: float, what: str) -> str:
+        """A mean against another; the pace by its share of the other's, in `what`."""
+        if self.figure != PACE or not other:
             return f"{self.quantity.label} ({self.text(other)} to {self.text(mean)})"
-        more = "more updates" if mean > other else "of its updates"
-        return f"{share(abs(mean - other) / other)} {more}"
+        return f"{share(abs(mean - other) / other)} {'more' if mean > other else 'of its'} {what}"
 
 
 _CRITERIA = (

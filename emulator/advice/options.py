@@ -16,6 +16,7 @@ from emulator.sweeps.intervals import Interval, interval
 UPDATES, STALENESS, BIAS = f.UPDATES_PER_HOUR.name, f.STALENESS.name, f.LENGTH_BIAS.name
 _MADE_OF: tuple[Quantity[float], ...] = (
     f.UPDATES_PER_HOUR,
+    f.BATCH_MEAN,
     f.STALENESS,
     f.STALENESS_P95,
     f.STALENESS_MAX,
@@ -26,15 +27,20 @@ _MADE_OF: tuple[Quantity[float], ...] = (
 FIGURES = tuple(figure.name for figure in _MADE_OF)
 """The figures that advice is made of."""
 
+PACE = "batches_per_hour"
+"""What options are ranked by: updates per hour, each as the part of a batch that it is on.
+
+So short batches are no way to more of them; where all are whole it is `UPDATES`.
+"""
+
 
 @dataclass(frozen=True)
 class Option:
     """A strategy with a number of workers, and what it came to.
 
-    `values` has each figure of `FIGURES` by seed, in the units of the result; updates are of a whole batch,
-    so that short batches are no way to more of them. `failed` of the `runs` have none, for `error`. `traces`
-    are the hashes of the runs. `resolution` is one update of a run in updates per hour: what is closer than
-    that, of one seed, is the same.
+    `values` has `PACE` and each figure of `FIGURES` by seed, in the units of the result; `failed` of the
+    `runs` have none, for `error`. `traces` are the hashes of the runs. `resolution` is one update of a run in
+    updates per hour: what is closer than that, of one seed, is the same.
     """
 
     strategy: Strategy
@@ -78,8 +84,8 @@ class Option:
 
     @cached_property
     def figures(self) -> dict[str, Interval]:
-        """Each figure of `FIGURES`: its mean over the seeds that have it, with a 95 % interval."""
-        return {name: interval(list(self.values.get(name, {}).values())) for name in FIGURES}
+        """`PACE` and each figure of `FIGURES`: its mean over the seeds that have it, with a 95 % interval."""
+        return {name: interval(list(self.values.get(name, {}).values())) for name in (PACE, *FIGURES)}
 
     def mean(self, figure: str) -> float | None:
         """The mean of a figure over the seeds that have it."""
@@ -122,6 +128,7 @@ def options_of(sweep: Sweep) -> tuple[Option, ...]:
             continue
         batch = point.scenario.trainer.batch_size
         well = [row for row in rows if row["error"] is None]
+        paced = [{**row, PACE: _pace(row, batch)} for row in well]
         options.append(
             Option(
                 strategy=point.scenario.strategy,
@@ -130,8 +137,8 @@ def options_of(sweep: Sweep) -> tuple[Option, ...]:
                 failed=len(rows) - len(well),
                 error=next((row["error"] for row in rows if row["error"] is not None), None),
                 values={
-                    name: {row["seed"]: _value(row, name, batch) for row in well if row.get(name) is not None}
-                    for name in FIGURES
+                    name: {row["seed"]: row[name] for row in paced if row.get(name) is not None}
+                    for name in (PACE, *FIGURES)
                 },
                 traces=tuple(row.get("trace_sha256") for row in rows),
                 resolution=3600.0 / point.scenario.duration,
@@ -140,7 +147,7 @@ def options_of(sweep: Sweep) -> tuple[Option, ...]:
     return tuple(options)
 
 
-def _value(row: Mapping[str, Any], figure: str, batch_size: int) -> float:
-    """A figure of a row; updates count as whole batches, so that short ones are no way to more of them."""
-    part = (row.get(f.BATCH_MEAN.name) or batch_size) / batch_size if figure == UPDATES else 1.0
-    return float(row[figure] * part)
+def _pace(row: Mapping[str, Any], batch_size: int) -> float | None:
+    """`PACE` of a run; None where it has no updates per hour."""
+    updates, size = row.get(UPDATES), row.get(f.BATCH_MEAN.name)
+    return updates if updates is None or size is None else updates * (size / batch_size)

@@ -84,12 +84,16 @@ def _table(entries: Sequence[tuple[str, Option]], *, sign: str, wide: bool) -> T
     table.add_column("strategy", overflow="fold", ratio=1)
     ages = f"{f.STALENESS_P95.column}/{f.STALENESS_MAX.column}"
     others = (figure.column for figure in (f.LENGTH_BIAS, f.WORKERS_BUSY, f.GOODPUT))
-    for name in ("workers", f.UPDATES_PER_HOUR.column, f.STALENESS.column, ages, *others):
+    # Updates on fewer episodes than a batch say little without how many.
+    sizes = [f.BATCH_MEAN] if any(not option.strategy.whole_batches for _, option in entries) else []
+    first = (f.UPDATES_PER_HOUR.column, *(size.column for size in sizes))
+    for name in ("workers", *first, f.STALENESS.column, ages, *others):
         table.add_column(name.rjust(len(name) + wide), justify="right", no_wrap=True)
     for place, option in entries:
         cells = [
             f"{option.workers:,}",
             _measured(option, f.UPDATES_PER_HOUR, sign),
+            *(_mean(option, size) for size in sizes),
             _measured(option, f.STALENESS, sign),
             "/".join(_mean(option, figure) for figure in (f.STALENESS_P95, f.STALENESS_MAX)),
             _measured(option, f.LENGTH_BIAS, sign) if wide else _mean(option, f.LENGTH_BIAS),

@@ -233,8 +233,8 @@ class _LogLines:
         self._told = tenth
         begun, before = self._begun
         rest = ""
-        if before < done < runs:
-            rest = f", about {span((now - begun) / (done - before) * (runs - done))} left"
+        if before < done < runs and (left := (now - begun) / (done - before) * (runs - done)) >= 1:
+            rest = f", about {span(left)} left"
         complain(f"{done:,} of {runs:,} runs{rest}")
 
 

@@ -39,6 +39,7 @@ KEYS = (
 MOST = 4
 """Lanes that are shown side by side; more can be zoomed."""
 
+_BELOW_BARS = 6  # rows of a small frame: its head, a verdict of up to four, and the keys
 _LEADS = 1.05  # times as many updates
 
 _NAMES = (
@@ -58,8 +59,9 @@ def draw_race(
     share = min(clock.t / duration, 1.0)
     head(canvas, "RACE", _what(lanes), clock, duration)
     if is_small(size):
-        _progress(canvas, 1, shown, share)
-        _verdict(canvas, 1, 1 + len(shown), lanes)
+        bars = lanes if len(lanes) + _BELOW_BARS <= canvas.height else shown
+        _progress(canvas, 1, bars, share)
+        _verdict(canvas, 1, 1 + len(bars), lanes)
     else:
         marks = {mark / duration for lane in lanes for mark in lane.history.marks}
         timeline(canvas, 1, share, sorted(marks))
@@ -80,6 +82,15 @@ def _what(lanes: Sequence[ShownLane]) -> str:
 def done(lane: ShownLane) -> int:
     """Episodes that finished updates have taken."""
     return lane.figures.learned_from
+
+
+def _uneven(lanes: Sequence[ShownLane]) -> bool:
+    """Whether updates of the lanes are on so different batches that episodes are shown instead."""
+    return f.uneven(done(lane) / lane.figures.updates for lane in lanes if lane.figures.updates)
+
+
+def _in_episodes(lanes: Sequence[ShownLane]) -> str:
+    return " in episodes" if _uneven(lanes) else ""
 
 
 def _whole(canvas: Canvas, lanes: Sequence[ShownLane], contenders: Sequence[ShownLane], share: float) -> None:
@@ -121,12 +132,13 @@ def _whole(canvas: Canvas, lanes: Sequence[ShownLane], contenders: Sequence[Show
 def _progress(canvas: Canvas, y: int, lanes: Sequence[ShownLane], share: float) -> None:
     """A bar for each lane: the leader's reaches its end with the race, the others' in proportion."""
     most = max(done(lane) for lane in lanes) or 1
+    episodes = _uneven(lanes)
     names = [cut(canvas.said(lane.name), canvas.width // 3) for lane in lanes]
     label = max(map(width_of, names))
     for row, (lane, name) in enumerate(zip(lanes, names, strict=True), y):
         leads = done(lane) == most
         canvas.put(1, row, pad(name, label), Role.LEAD if leads else Role.TEXT)
-        updates = lane.say(f.UPDATES).rjust(14)
+        updates = (text.count(done(lane), "episode") if episodes else lane.say(f.UPDATES)).rjust(14)
         area = Area(label + 3, row, canvas.width - label - 4 - len(updates), 1)
         bar(canvas, area, done(lane) / most * share, Role.BUSY if leads else Role.RUN)
         canvas.right(canvas.width - 1, row, updates, Role.STRONG if leads else Role.TEXT)
@@ -180,10 +192,11 @@ def ahead(leader: ShownLane, others: Sequence[ShownLane]) -> str:
     if len(others) == 1 and done(others[0]):
         if done(leader) == done(others[0]):
             return "neck and neck."
-        return f"{leader.name} is {text.times(done(leader) / done(others[0]))} ahead."
+        lead = text.times(done(leader) / done(others[0]))
+        return f"{leader.name} is {lead} ahead{_in_episodes([leader, *others])}."
     if len(parts) > MOST - 1:
         parts = [parts[0], parts[-1]]
-    return f"{leader.name} leads: {', '.join(parts)}."
+    return f"{leader.name} leads{_in_episodes([leader, *others])}: {', '.join(parts)}."
 
 
 def _why(lane: ShownLane) -> str:

@@ -5,6 +5,7 @@ result, with its label, format and where it is shown; and in `LINES` if it belon
 figure. `tests/README.md` has the steps.
 """
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from emulator.figures.text import COUNT, DECIMAL, MEAN_SPAN, MINUTES, Format, de
 _TABLES = Shown.SUMMARY | Shown.RACE
 _READ = _TABLES | Shown.PAGE
 _EVERYWHERE = _READ | Shown.SWEEP | Shown.DASHBOARD
+_EVEN = 1.02  # batches less different in size are the same
 WASTED = "wasted"
 
 
@@ -75,6 +77,8 @@ BATCH_MEAN = Figure[float](
     "trainer.batch_mean",
     "episodes per update",
     words="{} episodes per update",
+    column="per update",
+    shown=Shown.SWEEP,
     value=lambda r: ratio(r.lane.learned_from, r.lane.updates),
     since="0.2.0",
 )
@@ -88,6 +92,12 @@ TRAINED_PER_HOUR = Derived[float](
 
 def _product(a: float | None, b: float | None) -> float | None:
     return None if a is None else a * (b or 0.0)
+
+
+def uneven(sizes: Iterable[float | None]) -> bool:
+    """Whether updates are on batches of such different sizes that episodes are compared instead."""
+    known = [size for size in sizes if size]
+    return bool(known) and max(known) > _EVEN * min(known)
 
 
 def _episodes(account: str) -> Figure[int]:

@@ -38,7 +38,9 @@ def span(seconds: float | None) -> str:
 
 def mean_span(seconds: float | None) -> str:
     """The same of a mean, to be compared with another: with its tenths up to two minutes."""
-    return span(seconds) if seconds is None or seconds >= 119.95 else f"{seconds:.1f}s"
+    if seconds is None or seconds >= 119.95 or 0 < seconds < 0.0995:
+        return span(seconds)
+    return f"{seconds:.1f}s"
 
 
 def share(value: float | None, places: int = 0) -> str:

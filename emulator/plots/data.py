@@ -164,7 +164,7 @@ def _caption(table: Table, plan: Plan, *words: str) -> tuple[str, ...]:
     fixed = scenario_text(table.scenario, table.paths)
     if "strategy" not in {path.partition(".")[0] for path in table.paths}:
         fixed += f" · {table.scenario.strategy.label}"
-    notes = (fixed, *words, *plan.notes, failures_text(table.failed), table.interrupted)
+    notes = (fixed, *words, *plan.notes, table.short_batches, failures_text(table.failed), table.interrupted)
     return tuple(filter(None, notes))
 
 

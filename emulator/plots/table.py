@@ -23,6 +23,8 @@ class Table:
         self.failed = len(sweep.failed)
         missing = sweep.grid.runs - len(sweep.rows)
         self.interrupted = f"{count(missing, 'run')} yet to come" if missing else ""
+        whole = all(point.scenario is None or point.scenario.strategy.whole_batches for point in sweep.points)
+        self.short_batches = "" if whole else "updates may be on fewer episodes than a batch"
         self.axes: tuple[Swept, ...] = swept(self.paths, sweep.rows)
         self._summary = {self._point(row): row for row in sweep.summary()}
         self._runs: dict[Point, list[Mapping[str, Any]]] = {}

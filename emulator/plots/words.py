@@ -15,8 +15,10 @@ _AXES = {
     "rollout.episode_seconds": "episode duration, s",
     "rollout.episode_seconds.sigma": "spread of episode durations, σ",  # noqa: RUF001  (as the papers write it)
     "rollout.episode_seconds.median": "median episode, s",
+    "rollout.episode_seconds.cap": "cap on episodes, s",
     "rollout.group_size": "group size, episodes",
     "rollout.group_redundancy": "group redundancy, episodes",
+    "rollout.group_correlation": "correlation within groups",
     "rollout.queue_capacity": "queue capacity, episodes",
     "trainer.batch_size": "batch size, episodes",
     "trainer.update_seconds": "update time, s",
@@ -24,6 +26,7 @@ _AXES = {
     "trainer.publish_every": "updates for a publication",
     "strategy.max_staleness": "staleness limit η, versions",
     "strategy.oversample": "oversampling, batches",
+    "strategy.deadline": "deadline of a round, s",
     "learner.difficulty_correlation": "correlation of task and duration",
     "learner.learning_rate": "learning rate",
     "environment.sandboxes": "sandboxes",

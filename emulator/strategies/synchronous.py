@@ -17,7 +17,7 @@ from emulator.strategies.contract import Setting, Strategy
 from emulator.strategies.decisions import Unfinished
 from emulator.strategies.processes import IndependentRounds, Pace
 from emulator.strategies.rounds import RoundDecisions
-from emulator.values.scalars import Exact, Seconds, shortest
+from emulator.values.scalars import Exact, Seconds, duration_text, shortest
 from emulator.values.violation import Path, Violation
 
 MAX_ROUND = 10_000_000
@@ -75,7 +75,7 @@ class Synchronous(Strategy):
             allowed = f"0 with unfinished: {self.unfinished}; it belongs to unfinished: resume"
             yield Violation(_RESUME_OVERHEAD, shortest(self.resume_overhead), allowed, (_UNFINISHED,))
         if self.deadline is not None and self.unfinished == "wait":
-            allowed = "unfinished: abort, resume or defer beside it: with wait a round waits for all"
+            allowed = "none with unfinished: wait, by which a round waits for all; or abort, resume or defer"
             yield Violation(_DEADLINE, f"{shortest(self.deadline)} s", allowed, (_UNFINISHED,))
         if (issued := self._issued(setting)) > MAX_ROUND:
             allowed = f"at most {MAX_ROUND} episodes in a round; with trainer.batch_size they are {issued}"
@@ -85,7 +85,7 @@ class Synchronous(Strategy):
         if (unfinished := options.pop("unfinished", None)) is not None:
             yield f"{options.pop('oversample', 1)} {unfinished}"
         if (deadline := options.pop("deadline", None)) is not None:
-            yield f"deadline {deadline} s"
+            yield f"deadline {duration_text(deadline)}"
 
     @property
     def whole_batches(self) -> bool:

@@ -24,8 +24,8 @@ def interventions_text(entries: Sequence[dict[str, Any]]) -> str:
 def _part(key: str, value: Any) -> str:
     if isinstance(value, list):
         few = len(value) <= 4
-        some = " ".join(str(number) for number in (value if few else value[:3]))
-        return f"{key} {some}" if few else f"{key} {some} {len(value) - 3} more"
+        some = ", ".join(str(number) for number in (value if few else value[:3]))
+        return f"{key} {some}" if few else f"{key} {some} and {len(value) - 3} more"
     if key == "factor":
         return f"x{value:g}"
     if key == "for" or key.endswith("_seconds"):

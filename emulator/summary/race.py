@@ -78,7 +78,7 @@ class RaceSummary:
         table.add_row("", *(Text(strategy, style=DIM) for strategy in strategies))
         table.add_row()
         bars: dict[str, list[float] | list[float | None]] = {
-            _AGAINST: _parts_of_most([_updates_per_hour(result) for result in self._results]),
+            self._against: _parts_of_most([result[self._pace] or 0.0 for result in self._results]),
             f.WORKERS_BUSY.label: [result[f.WORKERS_BUSY] for result in self._results],
         }
         for row in self._lines():
@@ -96,6 +96,14 @@ class RaceSummary:
     def _results(self) -> list[Result]:
         return [Result(run.result) for run in self.runs]
 
+    @cached_property
+    def _pace(self) -> Quantity[float]:
+        return _compared(self._results)
+
+    @property
+    def _against(self) -> str:
+        return "  against the first" if self._pace is f.UPDATES_PER_HOUR else "  trained, against first"
+
     def _row(self, figure: Quantity[Any], *, under: bool = False) -> "_Row":
         return _Row(f"  {figure.label}" if under else figure.label, self._cells(figure), figure)
 
@@ -109,9 +117,9 @@ class RaceSummary:
         for line in f.LINES:
             yield _Row(line.head.label, [result.text(line.head) for result in self._results], line.head)
             if line.head is f.UPDATES_PER_HOUR:
-                yield _Row(_AGAINST, _ratios(self.runs))
-                if _uneven(self._results):
+                if self._pace is not f.UPDATES_PER_HOUR:
                     yield self._row(f.BATCH_MEAN, under=True)
+                yield _Row(self._against, _ratios(self.runs, self._pace))
             beside = [figure for figure in line.beside if Shown.RACE in figure.shown]
             if beside:
                 cells = [", ".join(map(result.text, beside)) for result in self._results]
@@ -203,10 +211,12 @@ class RaceSummary:
         for figure, head in heads.items():
             table.add_column(head if "\n" in head else f"\n{head}", justify="right", no_wrap=True)
             if figure is f.UPDATES_PER_HOUR:
-                table.add_column("", justify="right", no_wrap=True)
+                of = "" if self._pace is figure else "trained\nepisodes"
+                table.add_column(of, justify="right", no_wrap=True)
         if loses:
             table.add_column("\nlost", justify="right", no_wrap=True, min_width=5)
-        for run, result, ratio in zip(self.runs, self._results, _ratios(self.runs), strict=True):
+        ratios = _ratios(self.runs, self._pace)
+        for run, result, ratio in zip(self.runs, self._results, ratios, strict=True):
             updates, *others = map(result.text, _ROW_FIGURES)
             lost = [f.LOST[0].format(_lost_episodes(result))] if loses else []
             cells = [updates, "dead" if run.error is not None else ratio, *others, *lost]
@@ -231,7 +241,6 @@ class _Row:
 
 
 _HEADS = tuple(line.head for line in f.LINES)
-_AGAINST = "  against the first"
 _ROW_FIGURES: tuple[Quantity[Any], ...] = (
     f.UPDATES_PER_HOUR,
     f.WORKERS_BUSY,
@@ -271,10 +280,8 @@ def verdict(runs: Sequence[Run]) -> str:
     if len(running) < 2:
         failed = " and ".join(run.name or "" for run in runs if run.error is not None)
         return f"no comparison: {failed} did not get to the end" if failed else "no comparison"
-    figure: Quantity[float] = f.UPDATES_PER_HOUR
-    what = "updates"
-    if _uneven(running.values()):
-        figure, what = f.TRAINED_PER_HOUR, "trained episodes"
+    figure = _compared(running.values())
+    what = "updates" if figure is f.UPDATES_PER_HOUR else "trained episodes"
     rates = {name: result[figure] or 0.0 for name, result in running.items()}
     leader, first = max(rates, key=rates.__getitem__), next(iter(rates))
     other = first if leader != first else min(rates, key=rates.__getitem__)
@@ -291,19 +298,14 @@ def verdict(runs: Sequence[Run]) -> str:
     return f"{leader}: {lead}; price: {price}"
 
 
-def _uneven(results: Iterable[Result]) -> bool:
-    """Whether updates are on batches so different that they say little beside each other."""
-    sizes = [size for result in results if (size := result[f.BATCH_MEAN])]
-    return bool(sizes) and max(sizes) > min(sizes) * _EVEN
+def _compared(results: Iterable[Result]) -> Quantity[float]:
+    """What lanes are compared by: updates per hour, or episodes where batches differ in size."""
+    return f.TRAINED_PER_HOUR if f.uneven(r[f.BATCH_MEAN] for r in results) else f.UPDATES_PER_HOUR
 
 
-def _updates_per_hour(result: Result) -> float:
-    return result[f.UPDATES_PER_HOUR] or 0.0
-
-
-def _ratios(runs: Sequence[Run]) -> list[str]:
-    """Each lane's updates per hour against the first one's; nothing where a lane failed."""
-    rates = [_updates_per_hour(Result(run.result)) if run.error is None else None for run in runs]
+def _ratios(runs: Sequence[Run], pace: Quantity[float]) -> list[str]:
+    """Each lane's pace against the first one's; nothing where a lane failed."""
+    rates = [Result(run.result)[pace] or 0.0 if run.error is None else None for run in runs]
     return [times(rate / rates[0]) if rates[0] and rate is not None else NOTHING for rate in rates]
 
 

@@ -156,7 +156,7 @@ def read_grid(directory: str | os.PathLike[str]) -> Grid:
     if document.get("emulator") != __version__:
         raise SweepError(
             f"{path / GRID}: found a sweep of emulator {clean(document.get('emulator'))}; allowed: one of "
-            f"this version, {__version__}, since the runs of a sweep are to be comparable; begin a new one"
+            f"this version, {__version__}, since the runs of a sweep must be comparable; begin a new one"
         )
     _check_traces(path, document)
     try:

@@ -91,6 +91,8 @@ def _heading(sweep: Sweep) -> Table:
 def _table(sweep: Sweep, summary: Sequence[Mapping[str, Any]], *, sign: str, width: int) -> Table:
     lines = [(point, line) for point, line in zip(sweep.points, summary, strict=True) if line["runs"]]
     figures = _figures([line for _, line in lines], sign)
+    if all(point.scenario is None or point.scenario.strategy.whole_batches for point, _ in lines):
+        figures.pop(f.BATCH_MEAN.column, None)
     names = [name.replace("_", " ") for name in short_names([axis.path for axis in sweep.axes])]
     labels = [_labels([point.values[axis.path] for point, _ in lines]) for axis in sweep.axes]
     # Values of an axis go on in further lines, in words; what is left of the width must hold the longest.

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from emulator.strategies.decisions import Accounts, Admission, Decisions, PausedEpisode, Unfinished
-from emulator.system.episodes import AnyGroup, Episode, LoneEpisode, Source
+from emulator.system.episodes import AnyGroup, Episode, Group, LoneEpisode, Source
 
 
 class AtWork(Protocol):
@@ -136,8 +136,9 @@ class Book:
         if self._alone:
             return self._close_round() if self._has_rounds and self._decisions.group_completed() else ()
         group = episode.group
-        group.finished.append(episode)  # type: ignore[attr-defined]
-        return self._complete(group) if len(group.finished) >= group.size else ()
+        assert isinstance(group, Group)
+        group.finished.append(episode)
+        return self._complete(group) if group.complete else ()
 
     def replace(self, episode: Episode, now: float) -> LoneEpisode:
         """The same and the next start in one, where nothing can come between; returns what is started."""

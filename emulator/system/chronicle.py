@@ -44,12 +44,7 @@ class Chronicle:
 
     def emit(self, event: ev.Event) -> None:
         """Write an event, and see to it that time passes."""
-        written = self._write(event)
-        if event.t > self._instant_until:
-            self._instant_until = event.t + NO_TIME
-            self._allowed = written + self._most
-        elif written > self._allowed:
-            self._fail_endless(event)
+        self._note(event, self._write(event))
 
     def emit_uncounted(self, event: ev.Event) -> None:
         """Write an event that has no part in the limit of an instant."""
@@ -58,16 +53,16 @@ class Chronicle:
 
     def watch(self, event: ev.Event) -> None:
         """See to it that time passes where rows are written; `event` is what the last of them says."""
-        written = len(self._journal)
+        self._note(event, len(self._journal))
+        self._journal.pass_on_if_long()
+
+    def _note(self, event: ev.Event, written: int) -> None:
+        """The lane fails if too many events, of which so many are `written`, come at one instant."""
         if event.t > self._instant_until:
             self._instant_until = event.t + NO_TIME
             self._allowed = written + self._most
         elif written > self._allowed:
-            self._fail_endless(event)
-        self._journal.pass_on_if_long()
-
-    def _fail_endless(self, event: ev.Event) -> None:
-        self.fail(EndlessInstantError(event.t, self._most, ev.encode(event)))
+            self.fail(EndlessInstantError(event.t, self._most, ev.encode(event)))
 
     def count_anew(self) -> None:
         """Let what has happened at this instant so far have no part in its limit."""

@@ -25,16 +25,17 @@ Cap = Annotated[
     Field(description="What every value above it is: a limit on lengths, a hard timeout. Absent means none."),
 ]
 
-_ROUNDING = 1e-12
+# Moments below a cap are integrated from the cap down, half by half, by Gauss's rule in each part.
 _HALVINGS = 80
 _NODES = 32
+_ROUNDING = 1e-12  # of a mean square: what is no more than that above the square of the mean is no variance
 
 
 class BaseDistribution(Aliased):
     """What every distribution can do: what its own formulas say, of which nothing exceeds its `cap`."""
 
     if TYPE_CHECKING:
-        cap: Cap
+        cap: Cap  # a field of every distribution, after its own in the order of keys
 
     unset_left_out = frozenset({"cap"})
 

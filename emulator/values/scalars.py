@@ -85,6 +85,14 @@ def parse_duration(text: str) -> float:
     return reduce(add, (float(part[:-1]) * unit for part, unit in parts if part))
 
 
+def duration_text(seconds: float) -> str:
+    """A duration as a person would write it in a file: ``90`` seconds are ``1m30s``."""
+    whole, rest = divmod(seconds, 60)
+    parts = [(int(whole // 1440), "d"), (int(whole // 60 % 24), "h"), (int(whole % 60), "m")]
+    text = "".join(f"{number}{unit}" for number, unit in parts if number)
+    return f"{text}{shortest(rest)}s" if rest or not text else text
+
+
 class Check(ABC):
     """An annotation that checks and converts one value."""
 

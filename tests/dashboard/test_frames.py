@@ -15,7 +15,7 @@ from emulator.dashboard.theme import ASCII, DARK, LIGHT, PLAIN, THEMES, Role, Th
 from emulator.dashboard.workers import bands, layout
 from emulator.runner import run_lanes
 from tests.dashboard.golden_frames import FOLDER, frame, frames, limited, race, run
-from tests.dashboard.scenarios import long_tail
+from tests.dashboard.scenarios import lanes_at, long_tail
 
 
 @pytest.mark.parametrize(("name", "draw_it"), [pytest.param(*case, id=case[0]) for case in frames()])
@@ -142,3 +142,25 @@ def test_what_is_drawn_outside_is_cut_off_and_wide_characters_take_two_cells() -
     box = Canvas(12, 3)
     box.box(Area(0, 0, 12, 3), "title  more", "")
     assert box.plain() == "┌ title ───┐\n│          │\n└──────────┘\n"
+
+
+def test_lanes_with_short_batches_are_compared_in_episodes() -> None:
+    hasty = {"kind": "synchronous", "unfinished": "resume", "deadline": 10}
+    lanes = [
+        {"name": "hasty", "strategy": hasty},
+        {"name": "whole", "strategy": {"kind": "synchronous"}},
+    ]
+    scenarios = long_tail(duration=1200, lanes=lanes).lane_scenarios()
+    drawn = frame(lanes_at(scenarios, 1200), (100, 30)).plain()
+    shown = lanes_at(scenarios, 1200)
+    counts = [lane.figures.learned_from for lane in shown]
+    assert all(f"{count:,} episodes" in drawn for count in counts)
+    assert "in episodes." in drawn
+    assert f"{shown[0].figures.updates} updates" not in drawn
+
+
+@pytest.mark.parametrize("size", [(60, 16), (40, 11)])
+def test_a_small_frame_has_a_bar_for_every_lane_that_it_has_room_for(size: tuple[int, int]) -> None:
+    lanes = race(5)
+    drawn = frame(lanes, size).plain().splitlines()
+    assert all(any(line.strip().startswith(lane.name[:6]) for line in drawn[1:6]) for lane in lanes)

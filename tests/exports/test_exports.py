@@ -476,7 +476,7 @@ def test_staleness_of_batches_is_that_of_the_result(folder: Path) -> None:
 def test_axes_end_at_round_numbers_and_injections_read_as_a_line() -> None:
     assert [ceiling(value) for value in (0.3, 1, 1.2, 4, 63, 900)] == pytest.approx([0.4, 1, 2, 4, 80, 1000])
     crash = {"crash": {"workers": [0, 1, 2, 3, 4], "restart_seconds": 60.0}}
-    assert injection(crash) == "crash: workers 0 1 2 2 more, restart 1m"
+    assert injection(crash) == "crash: workers 0, 1, 2 and 2 more, restart 1m"
     assert injection({"straggler": {"episode": 7, "factor": 8.0}}) == "straggler: episode 7, x8"
 
 

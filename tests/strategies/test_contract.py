@@ -62,7 +62,7 @@ def test_a_strategy_that_says_nothing_has_no_law_no_limit_and_is_not_tried() -> 
         ),
         (
             {"kind": "synchronous", "unfinished": "abort", "deadline": "5m"},
-            "synchronous, 1 abort, deadline 300 s",
+            "synchronous, 1 abort, deadline 5m",
         ),
         ({"kind": "asynchronous", "max_staleness": 4, "enforce": "drop"}, "asynchronous, drop 4"),
         ({"kind": "asynchronous", "max_staleness": 0.5}, "asynchronous, gate 0.5"),
@@ -161,8 +161,8 @@ def test_a_scenario_gives_a_strategy_its_setting() -> None:
 def test_a_deadline_needs_somewhere_to_put_what_is_unfinished() -> None:
     (found,) = sync(deadline=60).violations(SETTING)
     assert str(found) == (
-        "strategy.deadline: found 60 s; allowed: unfinished: abort, resume or defer beside it: "
-        "with wait a round waits for all"
+        "strategy.deadline: found 60 s; allowed: none with unfinished: wait, by which a round waits for all; "
+        "or abort, resume or defer"
     )
     budget = sync(deadline=60, unfinished="resume")
     assert not list(budget.violations(SETTING))

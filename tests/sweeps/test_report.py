@@ -201,3 +201,13 @@ def test_wide_values_of_an_axis_keep_the_columns() -> None:
         told.append(text.replace("東京", "abcd").replace("京都市", "abcdef"))
     assert told[0] == told[1]
     assert "abcdef" in told[0]
+
+
+def test_updates_on_short_batches_stand_beside_how_many_episodes_they_are_on() -> None:
+    batches = [{"trainer.batch_mean": size} for size in (4.0, 2.5)]
+    whole = _text(_sweep(["strategy=synchronous,one_step_off"], batches, seeds=1))
+    assert not any("per update" in line for line in whole)
+    hasty = "strategy=synchronous,{kind: synchronous, unfinished: abort, deadline: 9}"
+    table = _text(_sweep([hasty], batches, seeds=1))
+    (place,) = [line.index("per update") for line in table if "per update" in line]
+    assert [line[place:].split()[0] for line in table[3:5]] == ["4.0", "2.5"]

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from emulator.text import clean
 from emulator.values.distributions import Distribution
+from emulator.values.scalars import duration_text, parse_duration
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Distribution)
 
@@ -329,3 +330,12 @@ def test_any_cut_of_a_sequence_in_groups_gives_the_same(sizes: list[int], group:
     sampler = lognormal.sampler_in_groups(SeedSequence(1), SeedSequence(2), group, 0.5)
     assert np.concatenate([sampler(size) for size in sizes]).tolist() == whole.tolist()
     assert whole.max(initial=0) <= 30
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0s"), (45, "45s"), (90, "1m30s"), (300, "5m"), (5400.5, "1h30m0.5s"), (90000, "1d1h"), (60, "1m")],
+)
+def test_a_duration_is_written_as_it_is_read(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text
+    assert parse_duration(text) == seconds
