@@ -177,7 +177,7 @@ class ColumnFold(Fold):
     # -- episodes, plain or not ---------------------------------------------------------------------
 
     def _make_record(self, number: int) -> None:
-        """An episode is plain no longer."""
+        """An episode no longer fits the columns: it gets a record."""
         record = self.plain.take_out(number)
         if record is None:
             raise KeyError(number)
