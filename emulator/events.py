@@ -5,7 +5,7 @@ are made from events and from nothing else. Times are emulated seconds; workers,
 updates and versions are whole numbers from 0.
 
 What a worker does follows from its last event. `Start` and `Resume` begin to generate, unless
-`Blocked` or `Overhead` follow at the same instant; an episode's end (`Finish`, `Abort`, `Fail`,
+`Blocked`, `Overhead` or `Enqueue` follow at the same instant; an episode's end (`Finish`, `Abort`, `Fail`,
 `Pause`) leaves the worker waiting at the barrier, unless `Gated`, `Blocked`, `Down` or `Leave` follow.
 Every worker of the scenario waits at 0.
 
@@ -68,6 +68,74 @@ class Generate(NamedTuple):
 
     t: float
     worker: int
+
+
+class Enqueue(NamedTuple):
+    """A worker waits in the line of an engine, which has no room for its request."""
+
+    t: float
+    worker: int
+    engine: int
+
+
+class Admit(NamedTuple):
+    """An engine begins to run a worker's request, which generates from here on.
+
+    `tokens` are to be generated, `context` is all that the request holds at first, `prefill` the seconds for
+    which it stops the engine. `steps` have been made by the engine, `held` is its context with the request.
+    """
+
+    t: float
+    worker: int
+    engine: int
+    tokens: float
+    context: float
+    prefill: float
+    steps: float
+    held: float
+
+
+class Release(NamedTuple):
+    """A request leaves its engine; its worker uses a tool from here on, unless something else follows.
+
+    `tokens` were generated since it was admitted. `steps` have been made by the engine, `held` is its
+    context, both before the request is gone.
+    """
+
+    t: float
+    worker: int
+    engine: int
+    tokens: float
+    steps: float
+    held: float
+
+
+class Preempt(NamedTuple):
+    """A worker's request, just released because the cache is full, waits at the head of its engine's line."""
+
+    t: float
+    worker: int
+    engine: int
+
+
+class EngineChange(NamedTuple):
+    """Something happened to an engine, or it is there at all (`cause`: ``"start"``).
+
+    The other causes are ``"pause"``, ``"resume"``, ``"refresh"``, ``"prefill"``, ``"slow"`` (whose end too),
+    ``"straggler"``, ``"crash"`` and ``"restart"``.
+
+    From here on it has this `speed`, and decodes nothing before `until`, of which `prefill` seconds are a
+    prefill that begins. `steps` have been made, `held` is its context.
+    """
+
+    t: float
+    engine: int
+    cause: str
+    speed: float
+    until: float
+    prefill: float
+    steps: float
+    held: float
 
 
 class Retry(NamedTuple):
@@ -234,6 +302,11 @@ Event = (
     | Gated
     | Overhead
     | Generate
+    | Enqueue
+    | Admit
+    | Release
+    | Preempt
+    | EngineChange
     | Retry
     | Finish
     | HandOver

@@ -270,7 +270,7 @@ def _learner_of(scenario: Scenario, make: LearnerFactory) -> Learner | None:
     learner = make(scenario, Streams(scenario.seed).learner)
     if learner is not None:
         # It may import scipy, which would take the time of many updates once the clock runs.
-        scenario.rollout.episode_seconds.cdf(np.zeros(1))
+        scenario.rollout.length.cdf(np.zeros(1))
     return learner
 
 

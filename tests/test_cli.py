@@ -191,7 +191,8 @@ def test_every_mistake_of_a_scenario_is_a_line_on_stderr(call: Any, small: str) 
     outcome = call("run", small, "--set", "rollout.wrkers=3", "--set", "trainer.batch_size=-1")
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.splitlines() == [
-        "--set rollout.wrkers: found an unknown key; allowed: workers, episode_seconds, group_size, "
+        "--set rollout.wrkers: found an unknown key; allowed: workers, episode_seconds, "
+        "episode_tokens, turns, prompt_tokens, group_size, "
         'group_redundancy, group_correlation, queue_capacity, speed (did you mean "workers"?)',
         "--set trainer.batch_size: found -1; allowed: a whole number from 1 to 10000000",
     ]

@@ -51,8 +51,8 @@ def scale(scenarios: Sequence[Scenario], recorded: Sequence[Sequence[Event]] = (
     """
     medians, tails, stragglers, rounds = [], [], [], []
     for scenario, events in zip(scenarios, recorded or [()] * len(scenarios), strict=True):
-        if _known(scenario.rollout.episode_seconds):
-            draws = scenario.rollout.episode_seconds.sampler(SeedSequence(0))(_DRAWS)
+        if _known(scenario.rollout.length):
+            draws = scenario.rollout.length.sampler(SeedSequence(0))(_DRAWS)
         else:
             draws = np.array([event.duration for event in events if isinstance(event, Start)] or [0.0])
         update = scenario.trainer.update_seconds

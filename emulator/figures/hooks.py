@@ -39,6 +39,15 @@ class Hooks:
     def _on_refresh(self, worker: WorkerRecord, t: float) -> None:
         """A worker goes on with its episode under the newest version."""
 
+    def _on_admit(self, event: ev.Admit) -> None:
+        """An engine is about to run a worker's request."""
+
+    def _on_release(self, event: ev.Release) -> None:
+        """A request is about to leave its engine."""
+
+    def _on_engine(self, event: ev.EngineChange) -> None:
+        """Something happened to an engine."""
+
     def _on_depth(self, change: int, t: float) -> None:
         """So many episodes entered the queue, or left it if fewer than 0."""
 

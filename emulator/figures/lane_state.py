@@ -12,9 +12,11 @@ from emulator.figures.hooks import Hooks
 from emulator.figures.records import (
     ABORTED,
     ABSENT,
+    ACTING,
     BLOCKED,
     DOWN,
     DROPPED,
+    ENGINE,
     FAILED,
     FINISHED,
     FROZEN,
@@ -37,6 +39,7 @@ from emulator.scenario import Scenario
 COUNTS = (
     *("started", "finished", "trained", "dropped", "aborted", "failed"),
     *("attempts", "retried", "attempt_failure", "attempt_timeout", "groups_completed", "groups_lost"),
+    "preempted",
 )
 
 GROUP_CAUSES = ("group", "stale", "round")
@@ -55,6 +58,7 @@ class LaneState(Hooks):
     __slots__ = (  # since attributes of an object that has many are slower
         "_batch",
         "_group_size",
+        "_run_on",
         "computed",
         "counts",
         "depth",
@@ -115,6 +119,8 @@ class LaneState(Hooks):
         self.computed: ev.Updated | None = None
         self.lesson: ev.Learn | None = None
         self._group_size = rollout.group_size
+        # With engines it is these that a pause of weights stops, and not the workers.
+        self._run_on = (DOWN,) if scenario.engine is None else (DOWN, OVERHEAD, ACTING)
 
     @property
     def trainer_account(self) -> str:
@@ -140,7 +146,7 @@ class LaneState(Hooks):
         before = worker.account
         worker.state = state
         worker.cause = cause
-        worker.account = FROZEN if self.frozen and state != DOWN else cause or state
+        worker.account = FROZEN if self.frozen and state not in self._run_on else cause or state
         worker.episode = episode
         self._on_worker(worker, before, t)
 
@@ -189,10 +195,28 @@ class LaneState(Hooks):
     def _generate(self, e: ev.Generate) -> None:
         self._work(self.workers[e.worker], GENERATING, e.t)
 
-    def _work(self, worker: WorkerRecord, state: str, t: float) -> None:
+    def _enqueue(self, e: ev.Enqueue) -> None:
+        self._work(self.workers[e.worker], BLOCKED, e.t, ENGINE)
+
+    def _admit(self, e: ev.Admit) -> None:
+        self._on_admit(e)
+        self._work(self.workers[e.worker], GENERATING, e.t)
+
+    def _release(self, e: ev.Release) -> None:
+        self._on_release(e)
+        self._work(self.workers[e.worker], ACTING, e.t)
+
+    def _preempt(self, e: ev.Preempt) -> None:
+        self.counts["preempted"] += 1
+        self._work(self.workers[e.worker], BLOCKED, e.t, ENGINE)
+
+    def _enginechange(self, e: ev.EngineChange) -> None:
+        self._on_engine(e)
+
+    def _work(self, worker: WorkerRecord, state: str, t: float, cause: str = "") -> None:
         if worker.cause == SANDBOX and worker.episode is not None:
             self._on_attempt(worker, self.running[worker.episode], t)
-        self._change(worker, state, worker.episode, t)
+        self._change(worker, state, worker.episode, t, cause)
 
     def _gated(self, e: ev.Gated) -> None:
         self._change(self.workers[e.worker], GATED, None, e.t)

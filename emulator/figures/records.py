@@ -8,6 +8,7 @@ from emulator.events import Start
 
 GENERATING: Final = "generating"
 OVERHEAD: Final = "overhead"
+ACTING: Final = "acting"
 WAITING: Final = "waiting"
 GATED: Final = "gated"
 BLOCKED: Final = "blocked"
@@ -16,6 +17,7 @@ DOWN: Final = "down"
 ABSENT: Final = "absent"
 SANDBOX: Final = "sandbox"
 QUEUE: Final = "queue"
+ENGINE: Final = "engine"
 WORKER_STATES = (GENERATING, OVERHEAD, WAITING, GATED, BLOCKED, FROZEN, DOWN)
 
 UPDATING: Final = "updating"
@@ -115,9 +117,9 @@ class EpisodeRecord:
 class WorkerRecord:
     """What a worker does, and on which episode (None: on none).
 
-    `cause` says what a blocked one waits for: ``"sandbox"``, or ``"queue"`` while it holds the finished
-    episode `held`. `account` is what its time goes to: its state, or `FROZEN` in a freeze, or the cause if it
-    is blocked.
+    `cause` says what a blocked one waits for: ``"sandbox"``, ``"engine"``, or ``"queue"`` while it holds the
+    finished episode `held`. `account` is what its time goes to: its state, or `FROZEN` in a freeze, or the
+    cause if it is blocked.
     """
 
     number: int

@@ -11,8 +11,10 @@ from typing import Any, Final
 from emulator import events as ev
 from emulator.figures.lane_state import HANDLERS, LaneState
 from emulator.figures.records import (
+    ACTING,
     BLOCKED,
     DOWN,
+    ENGINE,
     GATED,
     GENERATING,
     OVERHEAD,
@@ -34,6 +36,8 @@ _FREE: Final = (WAITING, GATED)
 _WAITS: Final = (WAITING,)
 _GENERATES: Final = (GENERATING,)
 _HAS_BEGUN: Final = (GENERATING, SANDBOX)
+_ASKS: Final = (GENERATING, OVERHEAD, ACTING, SANDBOX, ENGINE)
+_ACTS: Final = (ACTING,)
 _MAY_GENERATE: Final = (OVERHEAD, SANDBOX)
 _WITHOUT_EPISODE: Final = (WAITING, GATED, QUEUE)
 _IS_DOWN: Final = (DOWN,)
@@ -114,6 +118,21 @@ class Order:
 
     def _generate(self, e: ev.Generate) -> None:
         self._demand(e, e.worker, _MAY_GENERATE, "has no reason to begin")
+
+    def _enqueue(self, e: ev.Enqueue) -> None:
+        self._demand(e, e.worker, _ASKS, "asks no engine for anything")
+
+    def _admit(self, e: ev.Admit) -> None:
+        self._demand(e, e.worker, _ASKS, "asks no engine for anything")
+
+    def _release(self, e: ev.Release) -> None:
+        self._demand(e, e.worker, _GENERATES, "generates nothing")
+
+    def _preempt(self, e: ev.Preempt) -> None:
+        self._demand(e, e.worker, _ACTS, "has not just left an engine")
+
+    def _enginechange(self, e: ev.EngineChange) -> None:
+        pass
 
     def _retry(self, e: ev.Retry) -> None:
         worker = self._demand_at(e, e.worker, e.episode)

@@ -95,6 +95,9 @@ _BY_TYPE: dict[Any, Value] = {
 _BY_NAME: dict[tuple[type[ev.Event], str], Value] = {
     (ev.Start, "duration"): number(0.0, MOST_SECONDS, "a finite number of seconds from 0"),
     (ev.Blocked, "cause"): one_of("sandbox", "queue"),
+    (ev.EngineChange, "cause"): one_of(
+        "start", "pause", "resume", "refresh", "prefill", "slow", "straggler", "crash", "restart"
+    ),
     (ev.Retry, "cause"): one_of("failure", "timeout"),
     (ev.Pause, "cause"): one_of("resume", "defer"),
     (ev.Abort, "cause"): one_of("round", "stale", "group", "surplus", "leave"),

@@ -11,6 +11,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from emulator.scenario import rules
+from emulator.scenario.engines import Cluster, Engine
 from emulator.scenario.learner import Learner
 from emulator.scenario.parts import Description, Environment, Events, Lane, Name, Rollout, Trainer
 from emulator.strategies import AnyStrategy, Setting
@@ -51,6 +52,10 @@ class Scenario(Part):
     """How workers and trainer wait for each other."""
     environment: Environment | None = None
     """The sandboxes episodes run in, and how they fail; absent means neither waits nor failures."""
+    engine: Engine | None = None
+    """The engines that generate; absent means that each worker generates by itself."""
+    cluster: Cluster | None = None
+    """The GPUs of engines and trainer, in place of ``engine.count`` and ``trainer.gpus``."""
     learner: Learner | None = None
     """A policy that learns from the trained episodes; absent means that nothing is learned."""
     events: Events = ()
@@ -79,6 +84,18 @@ class Scenario(Part):
             queue_capacity=rollout.queue_capacity,
         )
 
+    @property
+    def engines(self) -> int:
+        """How many engines there are; 0 where workers generate by themselves."""
+        if self.engine is None:
+            return 0
+        return self.engine.count or 1 if self.cluster is None else self.cluster.engines
+
+    @property
+    def training_gpus(self) -> int:
+        """The GPUs that an update runs on."""
+        return self.trainer.gpus or 1 if self.cluster is None else self.cluster.training_gpus
+
     def lane_scenarios(self) -> tuple["Scenario", ...]:
         """Return each lane as a scenario of its own, in order: without lanes, and ``lane`` is its name."""
         scenarios = []
@@ -93,7 +110,7 @@ class Scenario(Part):
         parts: tuple[Scenario | Lane, ...] = (self, *self.lanes)
         for part in parts:
             if part.rollout is not None:
-                yield from traces(part.rollout.episode_seconds)
+                yield from traces(part.rollout.length)
                 yield from traces(part.rollout.speed)
             if part.trainer is not None:
                 yield from traces(part.trainer.update_seconds)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from numpy.random import SeedSequence
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from emulator.scenario.engines import Cluster, Engine, Gpus, Milliseconds, Turns
 from emulator.scenario.learner import Learner
 from emulator.scenario.timeline import Event
 from emulator.strategies import AnyStrategy
@@ -27,8 +28,17 @@ class Rollout(Part):
 
     workers: Annotated[int, Whole(1, MAX_WORKERS)] = Field(examples=[64])
     """How many workers, each generating one episode at a time."""
-    episode_seconds: Distribution = Field(examples=[{"kind": "lognormal", "median": 20, "sigma": 1.0}])
-    """How long an episode takes a worker of speed 1, in seconds: a number or a distribution."""
+    episode_seconds: Distribution | None = Field(
+        default=None, examples=[{"kind": "lognormal", "median": 20, "sigma": 1.0}]
+    )
+    """How long an episode takes a worker of speed 1, or alone in an engine, in seconds: a number or a
+    distribution."""
+    episode_tokens: Distribution | None = None
+    """Tokens that an episode generates in one go, with an engine: a number or a distribution."""
+    turns: Turns | None = None
+    """The turns of an episode that alternates between generating, with an engine, and using a tool."""
+    prompt_tokens: Distribution = Constant(kind="constant", value=0.0)
+    """Tokens of an episode's prompt, with an engine, rounded: a number or a distribution."""
     group_size: Annotated[int, Whole(1, MAX_BATCH)] = 1
     """Episodes in a group (GRPO), trained together or not at all; must divide the batch."""
     group_redundancy: Annotated[int, Whole(0, MAX_BATCH)] = 0
@@ -40,9 +50,24 @@ class Rollout(Part):
     speed: Distribution = Constant(kind="constant", value=1.0)
     """Each worker's speed, drawn once: a factor (2 is twice as fast), or a distribution of factors."""
 
+    @model_validator(mode="after")
+    def _one_length(self) -> "Rollout":
+        names = ("episode_seconds", "episode_tokens", "turns")
+        given = [name for name in names if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise misfit(f"exactly one of {', '.join(names)}", " and ".join(given) or "none of them")
+        return self
+
+    @property
+    def length(self) -> Distribution:
+        """What decides how long an episode is: its seconds, its tokens, or the number of its turns."""
+        counts = None if self.turns is None else self.turns.count
+        given = (self.episode_seconds, self.episode_tokens, counts)
+        return next(distribution for distribution in given if distribution is not None)
+
     def durations(self, seed: SeedSequence, group_seed: SeedSequence) -> Sampler:
         """Start the sequence of durations: the k-th episode to be started has the k-th, in seconds."""
-        episode = self.episode_seconds
+        episode = self.length
         if not self.group_correlation or not isinstance(episode, Lognormal):
             return episode.sampler(seed)
         size = self.group_size + self.group_redundancy
@@ -60,6 +85,10 @@ class Trainer(Part):
     """How long a push of weights to the workers takes, in seconds."""
     publish_every: Annotated[int, Whole(1, 1_000_000)] = 1
     """Updates from one publication to the next."""
+    token_gpu_ms: Milliseconds = 0.0
+    """GPU-milliseconds that an update takes for each 1,000 tokens of its batch: prompts, output and tools."""
+    gpus: Gpus | None = None
+    """GPUs that an update runs on, 1 unless given; absent where a ``cluster`` says it."""
 
 
 class Environment(Part):
@@ -98,6 +127,10 @@ class Lane(Part):
     """Changes to the environment."""
     learner: Learner | None = None
     """Changes to the learner."""
+    engine: Engine | None = None
+    """Changes to the engines."""
+    cluster: Cluster | None = None
+    """Changes to the cluster."""
     events: Events | None = None
     """Another timeline."""
 

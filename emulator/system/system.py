@@ -83,7 +83,7 @@ class System:
             and not decisions.freezes_for_push
             and learner is None,  # which asks its episodes what generated them
         )
-        distribution = rollout.episode_seconds
+        distribution = rollout.length
         learning = (
             None if learner is None else Learning(chronicle, learner, distribution, workforce.untrained)
         )

@@ -27,11 +27,11 @@ def durations_of(scenario: Scenario) -> Durations | None:
     traces that are not resampled do that.
     """
     rollout = scenario.rollout
-    plain = not scenario.events and not _has_environment(scenario) and _independent(rollout.episode_seconds)
+    plain = not scenario.events and not _has_environment(scenario) and _independent(rollout.length)
     if not plain or rollout.group_correlation or not isinstance(rollout.speed, Constant):
         return None
-    durations = Durations(rollout.episode_seconds, rollout.speed.value)
-    return durations if rollout.episode_seconds.mean() > 0 else None
+    durations = Durations(rollout.length, rollout.speed.value)
+    return durations if rollout.length.mean() > 0 else None
 
 
 def rounds_of(scenario: Scenario, durations: Durations) -> Rounds | None:

@@ -26,7 +26,7 @@ def promised_episodes(scenario: Scenario) -> float:
         reset = _mean(environment.reset_seconds, longest)
     speeds = _draws(rollout.speed)[:_SPEEDS, np.newaxis]
     with np.errstate(all="ignore"):
-        seconds = np.fmin(_draws(rollout.episode_seconds) / speeds, longest).mean(axis=1) + reset
+        seconds = np.fmin(_draws(rollout.length) / speeds, longest).mean(axis=1) + reset
         attempts = rollout.workers * float((scenario.duration / seconds).mean())
     return min(attempts, _held_back(scenario))
 

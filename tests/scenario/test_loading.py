@@ -86,11 +86,12 @@ lanes:
 """,
     )
     seconds = "allowed: seconds above 0, up to 1000000000, or a text like 90s, 20m or 1h30m"
-    lane = "name, description, rollout, trainer, strategy, environment, learner, events"
+    lane = "name, description, rollout, trainer, strategy, environment, learner, engine, cluster, events"
     actions = "straggler, slow, crash, stall_trainer, add_workers, remove_workers"
     assert mistakes(path) == [
         "x.yaml:1:7: seed: found -1; allowed: a whole number from 0 to 18446744073709551615",
-        "x.yaml:3:3: rollout.wokers: found an unknown key; allowed: workers, episode_seconds, group_size, "
+        "x.yaml:3:3: rollout.wokers: found an unknown key; allowed: workers, episode_seconds, "
+        "episode_tokens, turns, prompt_tokens, group_size, "
         'group_redundancy, group_correlation, queue_capacity, speed (did you mean "workers"?)',
         "x.yaml:4:12: rollout.workers: found 0; allowed: a whole number from 1 to 1000000",
         "x.yaml:5:3: rollout.workers: found the same key again (first in line 4); allowed: each key once",
@@ -209,10 +210,10 @@ def test_other_mistakes_are_reported_in_plain_words(tmp_path: Path, old: str, ne
 
 def test_missing_sections_are_reported_by_what_belongs_there(tmp_path: Path):
     assert mistakes(write(tmp_path, "name: x\n")) == [
-        "x.yaml:1:1: rollout: found nothing; allowed: a mapping with workers, episode_seconds, group_size, "
-        "group_redundancy, group_correlation, queue_capacity, speed",
+        "x.yaml:1:1: rollout: found nothing; allowed: a mapping with workers, episode_seconds, "
+        "episode_tokens, turns, prompt_tokens, group_size, group_redundancy, group_correlation, queue_capacity, speed",
         "x.yaml:1:1: trainer: found nothing; allowed: a mapping with batch_size, update_seconds, "
-        "weight_sync_seconds, publish_every",
+        "weight_sync_seconds, publish_every, token_gpu_ms, gpus",
         "x.yaml:1:1: strategy: found nothing; allowed: a mapping with kind: synchronous, one_step_off, "
         "asynchronous",
     ]
@@ -343,7 +344,7 @@ def test_mistakes_in_overrides_cite_the_option(tmp_path: Path):
         "--seed: seed: found -4; allowed: a whole number from 0 to 18446744073709551615",
         "--set rollout.workers: found 0; allowed: a whole number from 1 to 1000000",
         "--set trainer.x: found an unknown key; allowed: batch_size, update_seconds, weight_sync_seconds, "
-        "publish_every",
+        "publish_every, token_gpu_ms, gpus",
     ]
     (message,) = mistakes(write(tmp_path, GOOD), overrides=["na\udcffme=1"])
     assert message == "--set na\\udcffme: found bytes that are not UTF-8; allowed: text in UTF-8"

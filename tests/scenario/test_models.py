@@ -56,6 +56,9 @@ def test_the_resolved_form_fills_in_every_default():
         "rollout": {
             "workers": 8,
             "episode_seconds": {"kind": "lognormal", "median": 20.0, "sigma": 1.0},
+            "episode_tokens": None,
+            "turns": None,
+            "prompt_tokens": {"kind": "constant", "value": 0.0},
             "group_size": 1,
             "group_redundancy": 0,
             "group_correlation": 0.0,
@@ -67,6 +70,8 @@ def test_the_resolved_form_fills_in_every_default():
             "update_seconds": {"kind": "constant", "value": 15.0},
             "weight_sync_seconds": 0.0,
             "publish_every": 1,
+            "token_gpu_ms": 0.0,
+            "gpus": None,
         },
         "strategy": {
             "kind": "asynchronous",
@@ -77,6 +82,8 @@ def test_the_resolved_form_fills_in_every_default():
             "weight_sync": "background",
         },
         "environment": None,
+        "engine": None,
+        "cluster": None,
         "learner": None,
         "events": [],
         "lanes": [],

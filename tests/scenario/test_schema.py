@@ -72,7 +72,6 @@ def test_short_forms_and_changes_of_lanes_are_accepted_by_both(changes: dict[str
         {"duration": 0},
         {"duration": "20"},
         {"speed": "fast"},
-        {"rollout": {"workers": 8}},
         {"rollout": {"workers": 8, "episode_seconds": {"kind": "gama", "mean": 3, "shape": 1}}},
         {"strategy": {"kind": "synchronous", "max_staleness": 1}},
         {"environment": {"failure_probability": 1}},
