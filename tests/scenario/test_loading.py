@@ -211,7 +211,8 @@ def test_other_mistakes_are_reported_in_plain_words(tmp_path: Path, old: str, ne
 def test_missing_sections_are_reported_by_what_belongs_there(tmp_path: Path):
     assert mistakes(write(tmp_path, "name: x\n")) == [
         "x.yaml:1:1: rollout: found nothing; allowed: a mapping with workers, episode_seconds, "
-        "episode_tokens, turns, prompt_tokens, group_size, group_redundancy, group_correlation, queue_capacity, speed",
+        "episode_tokens, turns, prompt_tokens, group_size, group_redundancy, group_correlation, "
+        "queue_capacity, speed",
         "x.yaml:1:1: trainer: found nothing; allowed: a mapping with batch_size, update_seconds, "
         "weight_sync_seconds, publish_every, token_gpu_ms, gpus",
         "x.yaml:1:1: strategy: found nothing; allowed: a mapping with kind: synchronous, one_step_off, "
