@@ -158,6 +158,21 @@ class OutOfRangeError(RunError):
         )
 
 
+class SequenceTooLargeError(RunError):
+    """A sequence alone has more context than its engine can hold, at `t`, in emulated seconds.
+
+    It is of engine `engine` and has come to `tokens`, where `most` are the limit.
+    """
+
+    def __init__(self, t: float, engine: int, tokens: float, most: float) -> None:
+        self.t, self.engine, self.tokens, self.most = t, engine, tokens, most
+        super().__init__(
+            f"at {t:g} s a sequence that is alone in engine {engine} has {tokens:.0f} tokens of context and "
+            f"has not ended, more than engine.kv_tokens ({most:.0f}); have a larger kv_tokens, or a cap on "
+            "prompts, turns and tokens that keeps every episode below it"
+        )
+
+
 class EndlessInstantError(RunError):
     """No time passes any more at `t`: what happens there has no end."""
 

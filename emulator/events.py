@@ -110,6 +110,13 @@ class Release(NamedTuple):
     held: float
 
 
+class Act(NamedTuple):
+    """A worker uses a tool from here on, of an episode that was paused in it."""
+
+    t: float
+    worker: int
+
+
 class Preempt(NamedTuple):
     """A worker's request, just released because the cache is full, waits at the head of its engine's line."""
 
@@ -118,11 +125,22 @@ class Preempt(NamedTuple):
     engine: int
 
 
+class Lengthen(NamedTuple):
+    """A running request becomes longer (a straggler): `left` tokens are still to be generated."""
+
+    t: float
+    worker: int
+    engine: int
+    left: float
+    steps: float
+    held: float
+
+
 class EngineChange(NamedTuple):
     """Something happened to an engine, or it is there at all (`cause`: ``"start"``).
 
-    The other causes are ``"pause"``, ``"resume"``, ``"refresh"``, ``"prefill"``, ``"slow"`` (whose end too),
-    ``"straggler"``, ``"crash"`` and ``"restart"``.
+    The other causes are ``"pause"``, ``"refresh"``, ``"prefill"``, ``"slow"`` (whose end too), ``"crash"``
+    and ``"restart"``.
 
     From here on it has this `speed`, and decodes nothing before `until`, of which `prefill` seconds are a
     prefill that begins. `steps` have been made, `held` is its context.
@@ -305,7 +323,9 @@ Event = (
     | Enqueue
     | Admit
     | Release
+    | Act
     | Preempt
+    | Lengthen
     | EngineChange
     | Retry
     | Finish

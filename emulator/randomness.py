@@ -45,6 +45,16 @@ class Streams:
         return self._child(4)
 
     @property
+    def plans(self) -> SeedSequence:
+        """What episodes do in their turns."""
+        return self._child(5)
+
+    @property
+    def engine_speeds(self) -> SeedSequence:
+        """Speeds of engines, one drawn for each."""
+        return self._child(7)
+
+    @property
     def groups(self) -> SeedSequence:
         """What the episodes of a group have in common."""
         return self._child(6)

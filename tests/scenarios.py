@@ -200,3 +200,91 @@ def scenarios(
         lanes=lanes,
         least_seconds=least_seconds,
     ).map(Scenario.model_validate)
+
+
+def any_scenarios() -> st.SearchStrategy[Scenario]:
+    """The same with every option, half of them with engines."""
+    return scenarios() | with_engines().map(Scenario.model_validate)
+
+
+def tokens(low: int, high: int) -> st.SearchStrategy[Any]:
+    """Distributions of tokens in the form of a file: numbers with many ties, and others."""
+    spread = st.tuples(st.integers(max(low, 1), high), st.sampled_from([0.3, 1.0])).map(
+        lambda pair: {"kind": "lognormal", "median": pair[0], "sigma": pair[1], "cap": 4 * high}
+    )
+    return st.integers(low, high) | st.sampled_from([low, high]) | spread
+
+
+STEPS = (10, 8.5, {1: 6.6, 4: 7.1, 16: 11}, {2: 5, 3: 9}, {1: 12, 2: 10, 8: 10})
+
+
+@st.composite
+def with_engines(draw: st.DrawFn, *, timeline: bool = True) -> dict[str, Any]:
+    """A valid scenario whose episodes go through engines, in the form of a file."""
+    document = draw(documents(timeline=timeline, least_seconds=0.0))
+    rollout, trainer, group = document["rollout"], document["trainer"], document["rollout"]["group_size"]
+    seconds = rollout.pop("episode_seconds")
+    correlation = rollout.pop("group_correlation", 0)
+    engine: dict[str, Any] = {
+        "step_ms": draw(st.sampled_from(STEPS)),
+        "slots": draw(st.none() | st.integers(1, 4)),
+        "keep_cache": draw(st.booleans()),
+        "routing": draw(st.sampled_from(["least_loaded", "round_robin", "by_worker", "by_group"])),
+        "speed": draw(st.sampled_from([1, 1, 2, {"kind": "uniform", "low": 0.5, "high": 2}])),
+    }
+    length = draw(st.sampled_from(["episode_seconds", "episode_tokens", "turns", "turns"]))
+    if length == "episode_seconds":
+        # A request of no tokens would take no time.
+        zero = seconds == 0 or isinstance(seconds, dict)
+        rollout[length] = 7 if zero and not isinstance(seconds, dict) else seconds
+        if isinstance(seconds, dict) and seconds["kind"] == "uniform":
+            rollout[length] = {**seconds, "low": seconds["low"] + 0.25, "high": seconds["high"] + 0.25}
+    else:
+        engine |= {
+            "context_ms": draw(st.sampled_from([0, 0.5, 30])),
+            "prefill_ms": draw(st.sampled_from([0, 18, 1000])),
+            "kv_tokens": draw(st.none() | st.sampled_from([6_000, 20_000])),
+        }
+        rollout["prompt_tokens"] = draw(tokens(0, 300))
+        trainer["token_gpu_ms"] = draw(st.sampled_from([0, 900]))
+        trainer["gpus"] = draw(st.sampled_from([1, 3]))
+        if length == "episode_tokens":
+            rollout[length] = draw(tokens(1, 2_000))
+        else:
+            rollout[length] = {
+                "count": draw(tokens(1, 6)),
+                "output_tokens": draw(tokens(1, 500)),
+                "tool_seconds": draw(distributions(0, 20)),
+                "tool_tokens": draw(tokens(0, 200)),
+            }
+    drawn = rollout[length]["count"] if length == "turns" else rollout[length]
+    if group > 1 and isinstance(drawn, dict) and drawn["kind"] == "lognormal":
+        rollout["group_correlation"] = correlation or draw(st.sampled_from([0, 0.3]))
+    document["engine"] = engine
+    count = draw(st.integers(1, 3))
+    shared = draw(st.booleans()) and document["strategy"]["kind"] == "synchronous"
+    if shared or draw(st.booleans()):
+        each = draw(st.integers(1, 2))
+        trainer.pop("gpus", None)
+        document["cluster"] = {"gpus": count * each + (0 if shared else 2), "engine_gpus": each}
+        document["cluster"] |= {"trainer_gpus": "shared" if shared else 2}
+        if shared:
+            document["cluster"] |= {"switch_seconds": 1.5, "shared_slowdown": 1.7}
+    else:
+        engine["count"] = count
+    if timeline:
+        document["events"] += draw(st.lists(engine_events(count, document["duration"]), max_size=2))
+    return document
+
+
+@st.composite
+def engine_events(draw: st.DrawFn, engines: int, duration: float) -> dict[str, Any]:
+    """One entry of a timeline that hits engines."""
+    ids = st.lists(st.integers(0, engines - 1), min_size=1, max_size=engines, unique=True)
+    some = draw(st.integers(1, engines) | ids)
+    if draw(st.booleans()):
+        action: dict[str, Any] = {"crash": {"engines": some, "restart_seconds": draw(times(0, 60))}}
+    else:
+        factor = draw(st.sampled_from([0.5, 2, 8]))
+        action = {"slow": {"engines": some, "factor": factor, "for": draw(times(1, 60))}}
+    return {"at": draw(times(0, duration)), **action}

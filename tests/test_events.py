@@ -62,7 +62,7 @@ def test_every_kind_is_its_compact_json_and_comes_back_from_it(kind: type[ev.Eve
 
 
 def test_the_names_are_those_of_the_kinds_and_each_kind_begins_with_its_time() -> None:
-    assert len(ev.NAMES) == len(ev.KINDS) == 30
+    assert len(ev.NAMES) == len(ev.KINDS) == 32
     assert all(ev.KINDS[name] is kind for kind, name in ev.NAMES.items())
     assert all(next(iter(kind.__annotations__)) == "t" for kind in ev.NAMES)
 

@@ -28,6 +28,7 @@ LONG = {"emulator.figures.lane_state": "each kind of event has its method there"
 
 MEANINGS = {
     "Alarm": "two ways to be woken at a time, of which the clock takes one",
+    "Engine": "the section of a scenario that says what engines are like, and what generates",
     "KeyedQueue": "two ways to hand over episodes, of which the clock takes one",
     "Learner": "the section of a scenario, as the JSON Schema calls it, and the protocol for another",
 }

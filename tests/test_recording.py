@@ -25,7 +25,7 @@ from emulator.scenario import Scenario
 from emulator.scenario.timeline import Event as Entry
 from emulator.trace import TraceHash
 from tests.patience import PATIENCE, eventually
-from tests.scenarios import scenarios
+from tests.scenarios import any_scenarios, scenarios
 
 SUFFIXES = ["jsonl", "jsonl.gz"]
 DOCUMENT: dict[str, Any] = {
@@ -450,7 +450,7 @@ def outcomes(scenario: Scenario, path: Path, *, race: bool) -> list[emulator.Run
     max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(scenarios(lanes=True))
+@given(any_scenarios() | scenarios(lanes=True))
 def test_what_is_read_is_what_happened(tmp_path: Path, scenario: Scenario) -> None:
     path = tmp_path / "a.jsonl.gz"
     runs = outcomes(scenario, path, race=bool(scenario.lanes))

@@ -22,7 +22,7 @@ from emulator.runner import LaneView, Session, run_lanes
 from emulator.scenario.timeline import Event as TimelineEntry
 from emulator.trace import TraceHash
 from tests.patience import PATIENCE
-from tests.scenarios import scenarios
+from tests.scenarios import any_scenarios, scenarios
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def test_means_without_data_are_null() -> None:
 
 
 @settings(max_examples=25)
-@given(scenarios(lanes=True))
+@given(any_scenarios() | scenarios(lanes=True))
 def test_any_run_is_plain_json_with_a_scenario_that_runs_to_the_same_again(drawn: Scenario) -> None:
     def again(scenario: Scenario) -> Run:
         try:

@@ -21,7 +21,7 @@ from emulator.errors import RunError
 from emulator.events import Event, Finish
 from emulator.runner import Session
 from emulator.trace import TraceHash
-from tests.scenarios import scenarios
+from tests.scenarios import any_scenarios
 
 ROOT = Path(emulator.__file__).parents[1]
 
@@ -101,8 +101,8 @@ def test_another_seed_gives_another_trace() -> None:
     assert len(hashes) == 4
 
 
-@settings(max_examples=25)
-@given(scenarios())
+@settings(max_examples=40)
+@given(any_scenarios())
 def test_any_scenario_has_one_trace(drawn: Scenario) -> None:
     def end(speed: Speed) -> tuple[dict[str, Any], str | None]:
         try:

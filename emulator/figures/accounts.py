@@ -7,14 +7,19 @@ from itertools import chain, repeat
 from typing import Any
 
 from emulator.figures.columns import ColumnFold
+from emulator.figures.engines import EngineReading
 from emulator.figures.records import (
     ABSENT,
     BLOCKED,
+    ENGINE,
+    PUSHING,
     QUEUE,
     SANDBOX,
+    UPDATING,
     WORKER_STATES,
 )
 from emulator.figures.sums import nearest_rank, nearest_rank_of, ratio
+from emulator.scenario.engines import Cluster
 
 
 class LaneAccounts(ColumnFold):
@@ -27,7 +32,7 @@ class LaneAccounts(ColumnFold):
             account: chain(total.terms, repeat(t, present[account]))
             for account, total in self._seconds.items()
         }
-        terms[BLOCKED] = chain(terms.pop(SANDBOX), terms.pop(QUEUE))
+        terms[BLOCKED] = chain(terms.pop(SANDBOX), terms.pop(QUEUE), terms.pop(ENGINE))
         seconds = {state: math.fsum(terms[state]) for state in WORKER_STATES}
         seconds["wasted"] = self._wasted.value()
         return seconds
@@ -76,7 +81,7 @@ class LaneAccounts(ColumnFold):
         }
 
     def length_figures(self) -> dict[str, float | None]:
-        """Mean durations as drawn, in seconds, and their ratio, the length bias."""
+        """Mean lengths as drawn, in seconds or tokens, and their ratio, the length bias."""
         started = ratio(self._started_durations.value(), self.counts["started"])
         trained = ratio(self._trained_durations.value(), self.counts["trained"])
         bias = ratio(trained, started) if started and trained is not None else None
@@ -121,17 +126,24 @@ class LaneAccounts(ColumnFold):
         environment = self.scenario.environment
         assert environment is not None
         holders = sum(episode.has_sandbox for episode in self.episodes.values())
-        waiters = sum(worker.account == SANDBOX for worker in self.workers.values())
         used = self._sandbox_seconds.value(repeat(t, holders))
         pool = environment.sandboxes
         return {
             "sandbox_seconds": used,
             "sandbox_utilisation": None if pool is None else ratio(used, pool * t),
-            "sandbox_wait_seconds": self._seconds[SANDBOX].value(repeat(t, waiters)),
+            "sandbox_wait_seconds": self._waited(SANDBOX, t),
             "failures": self.counts["attempt_failure"],
             "timeouts": self.counts["attempt_timeout"],
             "retries": self.counts["retried"],
         }
+
+    def _waited(self, cause: str, t: float) -> float:
+        waiters = sum(worker.account == cause for worker in self.workers.values())
+        return self._seconds[cause].value(repeat(t, waiters))
+
+    def engine_figures(self, reading: EngineReading, t: float) -> dict[str, Any]:
+        """What the engines did up to `t`, of a lane with engines."""
+        return reading.engine(preempted=self.counts["preempted"], wait_seconds=self._waited(ENGINE, t))
 
 
 class Reading:
@@ -172,9 +184,14 @@ class Reading:
         return self.lane.version_figures()
 
     @cached_property
-    def episode_seconds(self) -> dict[str, float | None]:
-        """See `LaneAccounts.length_figures`."""
+    def _lengths(self) -> dict[str, float | None]:
         return self.lane.length_figures()
+
+    @property
+    def episode_seconds(self) -> dict[str, float | None]:
+        """See `LaneAccounts.length_figures`; of lengths in tokens there is only the bias."""
+        in_tokens = self.lane.scenario.rollout.episode_seconds is None
+        return {**self._lengths, "started_mean": None, "trained_mean": None} if in_tokens else self._lengths
 
     @cached_property
     def groups(self) -> dict[str, Any]:
@@ -185,6 +202,41 @@ class Reading:
     def environment(self) -> dict[str, Any]:
         """See `LaneAccounts.environment_figures`."""
         return self.lane.environment_figures(self.t)
+
+    @property
+    def episode_tokens(self) -> dict[str, float | None]:
+        """The same of lengths in tokens."""
+        return self._lengths
+
+    @cached_property
+    def _engines(self) -> EngineReading:
+        return EngineReading(self.lane.engine_sums, self.t)
+
+    @cached_property
+    def engine(self) -> dict[str, Any]:
+        """See `EngineReading.engine`; of a lane with engines."""
+        return self.lane.engine_figures(self._engines, self.t)
+
+    @cached_property
+    def cluster_gpu_seconds(self) -> dict[str, float]:
+        """See `EngineReading.gpu_seconds`; of a lane with a cluster."""
+        trainer = self.trainer_seconds
+        return self._engines.gpu_seconds(self._cluster, trainer[UPDATING] + trainer[PUSHING])
+
+    @property
+    def _cluster(self) -> Cluster:
+        cluster = self.lane.scenario.cluster
+        assert cluster is not None
+        return cluster
+
+    @cached_property
+    def cluster(self) -> dict[str, Any]:
+        """What a cluster's GPUs gave, per GPU-hour."""
+        total = self._cluster.gpus * self.t
+        return {
+            "updates_per_gpu_hour": ratio(self.lane.updates * 3600, total),
+            "trained_tokens_per_gpu_hour": ratio(self._engines.trained_tokens() * 3600, total),
+        }
 
     @cached_property
     def learning(self) -> dict[str, Any]:

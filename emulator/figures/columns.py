@@ -41,7 +41,7 @@ class ColumnFold(Fold):
         self._in_stretch = False
         self._batches: list[tuple[ev.Update, int]] = []
         """Batches that were taken in a stretch, each with the version published then."""
-        self._by_columns = not self._has_environment and self._group_size == 1
+        self._by_columns = not self._has_environment and scenario.engine is None and self._group_size == 1
 
     def add_block(self, block: Block) -> None:
         """Take in the next events of the lane."""

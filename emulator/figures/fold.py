@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
 from emulator import events as ev
+from emulator.figures.engines import EngineSums
 from emulator.figures.episode_state import EpisodeState
 from emulator.figures.learning import LearningSums
 from emulator.figures.records import (
     ABSENT,
+    ENGINE,
     QUEUE,
     SANDBOX,
     TRAINER_STATES,
@@ -36,7 +38,7 @@ class Fold(EpisodeState):
         self.staleness: Counter[int] = Counter()
         self._waits_since: float | None = 0.0
         self._longest_wait = 0.0
-        self._seconds = {account: ExactSum() for account in (*WORKER_STATES, SANDBOX, QUEUE, ABSENT)}
+        self._seconds = {account: ExactSum() for account in (*WORKER_STATES, SANDBOX, QUEUE, ENGINE, ABSENT)}
         self._wasted = ExactSum()
         self._trainer_seconds = {state: ExactSum() for state in TRAINER_STATES}
         self._queue_seconds = ExactSum()
@@ -55,6 +57,7 @@ class Fold(EpisodeState):
         self._finished_in_groups = 0
         self.learning: LearningSums | None = None if scenario.learner is None else LearningSums()
         """What the learner came to; None if there is none."""
+        self.engine_sums = EngineSums(self.engines)
 
     def add(self, events: Iterable[ev.Event]) -> None:
         """Take in the next events of the lane, in their order."""
@@ -74,6 +77,7 @@ class Fold(EpisodeState):
         yield from (self._sandbox_seconds, self._weighted, self._sibling_waits)
         if self.learning is not None:
             yield from self.learning.sums()
+        yield from self.engine_sums.sums()
 
     def longest_wait(self, t: float) -> float:
         """Seconds of the trainer's longest single wait up to `t`, the one that may still go on included."""
@@ -115,6 +119,22 @@ class Fold(EpisodeState):
     def _on_sandbox(self, t: float, *, holds: bool) -> None:
         self._sandbox_seconds.add(-t if holds else t)
 
+    def _on_admit(self, event: ev.Admit) -> None:
+        self.engine_sums.admit(event)
+
+    def _on_release(self, event: ev.Release) -> None:
+        self.engine_sums.release(event)
+        worker = self.workers[event.worker]
+        assert worker.episode is not None
+        stay = self.engines[event.engine].running[event.worker]
+        self.episodes[worker.episode].context = stay.context + event.tokens
+
+    def _on_lengthen(self, event: ev.Lengthen) -> None:
+        self.engine_sums.lengthen(event)
+
+    def _on_engine(self, event: ev.EngineChange) -> None:
+        self.engine_sums.change(event)
+
     def _on_group(self, group: GroupRecord, t: float) -> None:
         self._group_seconds.append(t - group.first_start)
         self._sibling_waits.extend(repeat(t, len(group.finishes)))
@@ -134,6 +154,8 @@ class Fold(EpisodeState):
         self._trained_waits.extend(repeat(update.t, len(batch)))
         self._trained_waits.extend([-episode.finished for episode in batch if episode.finished is not None])
         self._trained_durations.extend([episode.start.duration for episode in batch])
+        if self.engines:
+            self.engine_sums.trained.extend([episode.context for episode in batch])
         now, counts = self.version, self.staleness
         for episode in batch:
             versions = episode.versions()

@@ -45,8 +45,11 @@ class Hooks:
     def _on_release(self, event: ev.Release) -> None:
         """A request is about to leave its engine."""
 
+    def _on_lengthen(self, event: ev.Lengthen) -> None:
+        """What is left of a request is about to be longer."""
+
     def _on_engine(self, event: ev.EngineChange) -> None:
-        """Something happened to an engine."""
+        """Something is about to happen to an engine."""
 
     def _on_depth(self, change: int, t: float) -> None:
         """So many episodes entered the queue, or left it if fewer than 0."""

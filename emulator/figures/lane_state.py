@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from emulator import events as ev
+from emulator.figures.engine_state import records_of
 from emulator.figures.hooks import Hooks
 from emulator.figures.records import (
     ABORTED,
@@ -62,6 +63,7 @@ class LaneState(Hooks):
         "computed",
         "counts",
         "depth",
+        "engines",
         "ever_in_service",
         "finished",
         "first_update_at",
@@ -99,6 +101,8 @@ class LaneState(Hooks):
         """Emulated seconds at which the first update counted; None if none has."""
         self.workers = {number: WorkerRecord(number) for number in range(rollout.workers)}
         self.ever_in_service = rollout.workers
+        self.engines = records_of(scenario)
+        """By number; none where workers generate by themselves."""
         self.running: dict[int, ev.Start] = {}
         self.paused: dict[int, tuple[ev.Start, bool]] = {}
         """Paused episodes, each with whether an attempt at it goes on when it is resumed."""
@@ -144,6 +148,8 @@ class LaneState(Hooks):
     ) -> None:
         """Let a worker change what it does; time in a freeze counts as frozen, whatever the state."""
         before = worker.account
+        if worker.cause == ENGINE:
+            del self.engines[worker.engine].waiting[worker.number]
         worker.state = state
         worker.cause = cause
         worker.account = FROZEN if self.frozen and state not in self._run_on else cause or state
@@ -153,7 +159,10 @@ class LaneState(Hooks):
     def _set_frozen(self, t: float, *, frozen: bool) -> None:
         self.frozen = frozen
         for worker in self.workers.values():
-            self._change(worker, worker.state, worker.episode, t, worker.cause)
+            if worker.cause == ENGINE:
+                self._wait_in_line(worker, worker.engine, t)
+            else:
+                self._change(worker, worker.state, worker.episode, t, worker.cause)
 
     def _change_depth(self, change: int, t: float) -> None:
         self.depth += change
@@ -196,22 +205,39 @@ class LaneState(Hooks):
         self._work(self.workers[e.worker], GENERATING, e.t)
 
     def _enqueue(self, e: ev.Enqueue) -> None:
-        self._work(self.workers[e.worker], BLOCKED, e.t, ENGINE)
+        self._wait_in_line(self.workers[e.worker], e.engine, e.t)
+
+    def _wait_in_line(self, worker: WorkerRecord, engine: int, t: float) -> None:
+        self._work(worker, BLOCKED, t, ENGINE)
+        worker.engine = engine
+        self.engines[engine].waiting[worker.number] = None
 
     def _admit(self, e: ev.Admit) -> None:
         self._on_admit(e)
-        self._work(self.workers[e.worker], GENERATING, e.t)
+        self.engines[e.engine].admit(e)
+        worker = self.workers[e.worker]
+        self._work(worker, GENERATING, e.t)
+        worker.engine = e.engine
 
     def _release(self, e: ev.Release) -> None:
         self._on_release(e)
+        self.engines[e.engine].release(e)
+        self._work(self.workers[e.worker], ACTING, e.t)
+
+    def _lengthen(self, e: ev.Lengthen) -> None:
+        self._on_lengthen(e)
+        self.engines[e.engine].lengthen(e)
+
+    def _act(self, e: ev.Act) -> None:
         self._work(self.workers[e.worker], ACTING, e.t)
 
     def _preempt(self, e: ev.Preempt) -> None:
         self.counts["preempted"] += 1
-        self._work(self.workers[e.worker], BLOCKED, e.t, ENGINE)
+        self._wait_in_line(self.workers[e.worker], e.engine, e.t)
 
     def _enginechange(self, e: ev.EngineChange) -> None:
         self._on_engine(e)
+        self.engines[e.engine].change(e)
 
     def _work(self, worker: WorkerRecord, state: str, t: float, cause: str = "") -> None:
         if worker.cause == SANDBOX and worker.episode is not None:

@@ -18,7 +18,7 @@ ABSENT: Final = "absent"
 SANDBOX: Final = "sandbox"
 QUEUE: Final = "queue"
 ENGINE: Final = "engine"
-WORKER_STATES = (GENERATING, OVERHEAD, WAITING, GATED, BLOCKED, FROZEN, DOWN)
+WORKER_STATES = (GENERATING, OVERHEAD, ACTING, WAITING, GATED, BLOCKED, FROZEN, DOWN)
 
 UPDATING: Final = "updating"
 PUSHING: Final = "pushing"
@@ -50,6 +50,7 @@ class EpisodeRecord:
     `segments` are the closed stretches of generating, and `opened` is the start of the open one, None while
     nothing is generated; that in which the episode finished stays open. `attempt_segments` is where the
     present attempt begins in them. `finished_version` is the version published when the episode finished.
+    `context` are the tokens that it had when it last left an engine.
     """
 
     start: Start
@@ -63,6 +64,7 @@ class EpisodeRecord:
     finished_version: int
     begun: bool
     has_sandbox: bool
+    context: float
 
     def __init__(self, start: Start) -> None:
         self.start = start
@@ -75,6 +77,7 @@ class EpisodeRecord:
         self.finished_version = 0
         self.begun = False
         self.has_sandbox = False
+        self.context = 0.0
 
     @property
     def number(self) -> int:
@@ -119,7 +122,7 @@ class WorkerRecord:
 
     `cause` says what a blocked one waits for: ``"sandbox"``, ``"engine"``, or ``"queue"`` while it holds the
     finished episode `held`. `account` is what its time goes to: its state, or `FROZEN` in a freeze, or the
-    cause if it is blocked.
+    cause if it is blocked. The last engine that it had something to do with is `engine`.
     """
 
     number: int
@@ -128,6 +131,7 @@ class WorkerRecord:
     account: str = WAITING
     episode: int | None = None
     held: int | None = None
+    engine: int = 0
 
 
 @dataclass(slots=True)

@@ -24,6 +24,9 @@ class Shown(Flag):
     """The table of a sweep as it is printed."""
     PAGE = auto()
     DASHBOARD = auto()
+    TABLES = SUMMARY | RACE
+    READ = TABLES | PAGE
+    EVERYWHERE = READ | SWEEP | DASHBOARD
 
 
 class Section(Enum):
@@ -33,6 +36,9 @@ class Section(Enum):
     GROUPS = "groups"
     ENVIRONMENT = "environment"
     LEARNING = "learning"
+    TOKENS = "episode_tokens"
+    ENGINE = "engine"
+    CLUSTER = "cluster"
 
     def is_in(self, lane: LaneAccounts) -> bool:
         """Whether a lane has the figures of this section."""
@@ -41,6 +47,9 @@ class Section(Enum):
             Section.GROUPS: lane.has_groups,
             Section.ENVIRONMENT: lane.scenario.environment is not None,
             Section.LEARNING: lane.learning is not None,
+            Section.TOKENS: lane.scenario.rollout.episode_seconds is None,
+            Section.ENGINE: lane.scenario.engine is not None,
+            Section.CLUSTER: lane.scenario.cluster is not None,
         }[self]
 
 
@@ -110,6 +119,15 @@ class Derived(Quantity[T_co]):
     def read(self, result: "Result") -> T_co | None:
         """What follows from a result."""
         return self.of(result)
+
+
+def part(name: str, label: str = "", section: Section | None = None, **more: Any) -> Figure[Any]:
+    """A figure that `Reading` has in a mapping: ``staleness.mean``."""
+    account, _, last = name.rpartition(".")
+    if section is None:
+        section = next((one for one in Section if one.value == account), Section.ALL)
+    attribute = account.replace(".", "_")
+    return Figure[Any](name, label, section=section, value=lambda r: getattr(r, attribute)[last], **more)
 
 
 class Result:

@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
+from emulator.figures.engine_spec import ENGINE_FIGURES, STARTED_TOKENS, TRAINED_TOKENS
 from emulator.figures.records import (
+    ACTING,
     BLOCKED,
     DOWN,
     FROZEN,
@@ -23,23 +25,12 @@ from emulator.figures.records import (
     WAITING,
     WORKER_STATES,
 )
-from emulator.figures.result import Derived, Figure, Quantity, Result, Section, Shown
+from emulator.figures.result import Derived, Figure, Quantity, Result, Section, Shown, part
 from emulator.figures.sums import ratio
 from emulator.figures.text import COUNT, DECIMAL, MEAN_SPAN, MINUTES, Format, decimal, share
 
-_TABLES = Shown.SUMMARY | Shown.RACE
-_READ = _TABLES | Shown.PAGE
-_EVERYWHERE = _READ | Shown.SWEEP | Shown.DASHBOARD
 _EVEN = 1.02  # batches less different in size are the same
 WASTED = "wasted"
-
-
-def _part(name: str, label: str = "", **more: Any) -> Figure[Any]:
-    """A figure that `Reading` has in a mapping: ``staleness.mean``."""
-    account, _, part = name.rpartition(".")
-    section = next((one for one in Section if one.value == account), Section.ALL)
-    attribute = account.replace(".", "_")
-    return Figure[Any](name, label, section=section, value=lambda r: getattr(r, attribute)[part], **more)
 
 
 EMULATED = Figure[float]("emulated_seconds", unit="s", value=lambda r: r.t)
@@ -60,7 +51,7 @@ UPDATES_PER_HOUR = Figure[float](
     "updates_per_hour",
     words="{}/h",
     column="updates/h",
-    shown=_EVERYWHERE,
+    shown=Shown.EVERYWHERE,
     value=lambda r: ratio(r.lane.updates * 3600, r.t),
 )
 FIRST_UPDATE = Figure[float](
@@ -68,7 +59,7 @@ FIRST_UPDATE = Figure[float](
     "first update",
     unit="s",
     column="first, s",
-    shown=_EVERYWHERE,
+    shown=Shown.EVERYWHERE,
     value=lambda r: r.lane.first_update_at,
     since="0.2.0",
 )
@@ -103,13 +94,13 @@ def uneven(sizes: Iterable[float | None]) -> bool:
 def _episodes(account: str) -> Figure[int]:
     words = account.replace("_", " ")
     name = f"episodes.{account}"
-    return _part(name, f"episodes {words}", format=COUNT, words=f"{{}} {words}", shown=_READ)
+    return part(name, f"episodes {words}", format=COUNT, words=f"{{}} {words}", shown=Shown.READ)
 
 
 STARTED, FINISHED, DROPPED, ABORTED, FAILED = map(
     _episodes, ("started", "finished", "dropped", "aborted", "failed")
 )
-TRAINED: Figure[int] = _part("episodes.trained", "episodes trained", noun="episode", shown=Shown.SUMMARY)
+TRAINED: Figure[int] = part("episodes.trained", "episodes trained", noun="episode", shown=Shown.SUMMARY)
 LOST = (ABORTED, DROPPED, FAILED)
 """The accounts of episodes that were begun and will not be trained."""
 
@@ -118,28 +109,31 @@ WORKERS_BUSY = Figure[float](
     "workers busy",
     unit="%",
     column="busy %",
-    shown=_EVERYWHERE,
+    shown=Shown.EVERYWHERE,
     value=lambda r: ratio(r.workers_seconds[GENERATING], r.service),
 )
 GOODPUT = Figure[float](
     "workers.goodput",
     unit="%",
     column="good %",
-    shown=_READ,
+    shown=Shown.READ,
     value=lambda r: ratio(r.workers_seconds[GENERATING] - r.workers_seconds[WASTED], r.service),
 )
 WORKER_SECONDS: dict[str, Figure[float]] = {
-    account: _part(f"workers.seconds.{account}", unit="s") for account in (*WORKER_STATES, WASTED)
+    account: part(
+        f"workers.seconds.{account}", unit="s", section=Section.ENGINE if account == ACTING else Section.ALL
+    )
+    for account in (*WORKER_STATES, WASTED)
 }
 TRAINER_BUSY = Figure[float](
     "trainer.utilisation",
     "trainer busy",
     unit="%",
-    shown=_READ | Shown.DASHBOARD,
+    shown=Shown.READ | Shown.DASHBOARD,
     value=lambda r: ratio(r.trainer_seconds[UPDATING] + r.trainer_seconds[PUSHING], r.t),
 )
 TRAINER_SECONDS: dict[str, Figure[float]] = {
-    account: _part(f"trainer.seconds.{account}", unit="s") for account in TRAINER_STATES
+    account: part(f"trainer.seconds.{account}", unit="s") for account in TRAINER_STATES
 }
 LONGEST_WAIT = Figure[float](
     "trainer.longest_wait_seconds",
@@ -147,22 +141,22 @@ LONGEST_WAIT = Figure[float](
     unit="s",
     words="trainer wait max {}",
     column="longest, s",
-    shown=_EVERYWHERE,
+    shown=Shown.EVERYWHERE,
     value=lambda r: r.lane.longest_wait(r.t),
     since="0.2.0",
 )
 
-_staleness = partial(_part, unit="versions", shown=_EVERYWHERE)
+_staleness = partial(part, unit="versions", shown=Shown.EVERYWHERE)
 STALENESS: Figure[float] = _staleness("staleness.mean", "staleness", format=DECIMAL, column="stale")
 STALENESS_P95: Figure[int] = _staleness("staleness.p95", "p95 of staleness", words="p95 {}", column="p95")
 STALENESS_MAX: Figure[int] = _staleness("staleness.max", "largest staleness", words="max {}", column="max")
-STALENESS_HISTOGRAM: Figure[list[int]] = _part(
+STALENESS_HISTOGRAM: Figure[list[int]] = part(
     "staleness.histogram", "staleness of trained episodes", unit="versions"
 )
 
-_versions = partial(_part, unit="versions", format=DECIMAL)
+_versions = partial(part, unit="versions", format=DECIMAL)
 SPAN_MEAN: Figure[float] = _versions("versions.span_mean", words="span {}", shown=Shown.SUMMARY)
-SPAN_MAX: Figure[int] = _part("versions.span_max", unit="versions", words="max {}", shown=Shown.SUMMARY)
+SPAN_MAX: Figure[int] = part("versions.span_max", unit="versions", words="max {}", shown=Shown.SUMMARY)
 NEWEST_MEAN: Figure[float] = _versions(
     "versions.newest_mean", "of the newest version", words="newest one {} behind", shown=Shown.RACE
 )
@@ -172,7 +166,7 @@ QUEUE_MEAN = Figure[float](
     "queue",
     unit="episodes",
     words="mean {}",
-    shown=_READ,
+    shown=Shown.READ,
     value=lambda r: r.lane.queue_mean(r.t),
 )
 QUEUE_MAX = Figure[int](
@@ -180,7 +174,7 @@ QUEUE_MAX = Figure[int](
     unit="episodes",
     words="max {}",
     noun="episode",
-    shown=_READ,
+    shown=Shown.READ,
     value=lambda r: r.lane.queue_max(),
 )
 QUEUE_WAIT = Figure[float](
@@ -190,40 +184,43 @@ QUEUE_WAIT = Figure[float](
     format=MEAN_SPAN,
     words="queue wait {}",
     column="queued, s",
-    shown=_EVERYWHERE,
+    shown=Shown.EVERYWHERE,
     value=lambda r: r.lane.queue_wait_mean(),
     since="0.2.0",
 )
 
-_lengths = partial(_part, unit="s", format=MEAN_SPAN, shown=Shown.SUMMARY | Shown.PAGE)
+_lengths = partial(part, unit="s", format=MEAN_SPAN, shown=Shown.SUMMARY | Shown.PAGE)
 STARTED_MEAN: Figure[float] = _lengths("episode_seconds.started_mean", words="{} started")
 TRAINED_MEAN: Figure[float] = _lengths("episode_seconds.trained_mean", words="mean episode: {} trained")
-LENGTH_BIAS: Figure[float] = _part(
-    "episode_seconds.length_bias", format=DECIMAL, column="bias", shown=_EVERYWHERE
+LENGTH_BIAS: Figure[float] = part(
+    "episode_seconds.length_bias", format=DECIMAL, column="bias", shown=Shown.EVERYWHERE
 )
+"""Of tokens where lengths are tokens."""
 
-_groups = partial(_part, unit="s", format=MEAN_SPAN)
-_happened = partial(_part, format=COUNT, shown=Shown.SUMMARY)
-_learning = partial(_part, format=DECIMAL)
+_groups = partial(part, unit="s", format=MEAN_SPAN)
+_happened = partial(part, format=COUNT, shown=Shown.SUMMARY)
+_learning = partial(part, format=DECIMAL)
 
-LEARNED: Figure[int] = _part("learning.updates", noun="update")
+LEARNED: Figure[int] = part("learning.updates", noun="update")
 REWARD: Figure[float] = _learning(
-    "learning.reward", "reward (small model)", words="reward {}", column="reward", shown=_EVERYWHERE
+    "learning.reward", "reward (small model)", words="reward {}", column="reward", shown=Shown.EVERYWHERE
 )
-REWARD_SLOWEST: Figure[float] = _learning("learning.reward_slowest_tenth", "slowest tenth", shown=_TABLES)
-UPDATES_TO_80: Figure[int] = _part("learning.updates_to_80", noun="update")
-MINUTES_TO_80: Figure[float] = _part(
+REWARD_SLOWEST: Figure[float] = _learning(
+    "learning.reward_slowest_tenth", "slowest tenth", shown=Shown.TABLES
+)
+UPDATES_TO_80: Figure[int] = part("learning.updates_to_80", noun="update")
+MINUTES_TO_80: Figure[float] = part(
     "learning.minutes_to_80",
     "first to 80%",
     unit="min",
     format=MINUTES,
     words="80% after {}",
     column="min to 80%",
-    shown=_READ | Shown.SWEEP,
+    shown=Shown.READ | Shown.SWEEP,
 )
-CLIPPED: Figure[float] = _part("learning.clip_fraction", "clipped", unit="%", shown=Shown.SUMMARY)
-SAMPLE_SIZE: Figure[float] = _part("learning.effective_sample_size", unit="%", shown=Shown.SUMMARY)
-KL: Figure[float] = _part(
+CLIPPED: Figure[float] = part("learning.clip_fraction", "clipped", unit="%", shown=Shown.SUMMARY)
+SAMPLE_SIZE: Figure[float] = part("learning.effective_sample_size", unit="%", shown=Shown.SUMMARY)
+KL: Figure[float] = part(
     "learning.kl",
     "KL",
     unit="nats per decision",
@@ -252,7 +249,7 @@ FIGURES: tuple[Figure[Any], ...] = (
     BATCH_MEAN,
     LONGEST_WAIT,
     STALENESS,
-    _part("staleness.p50", unit="versions"),
+    part("staleness.p50", unit="versions"),
     STALENESS_P95,
     STALENESS_MAX,
     STALENESS_HISTOGRAM,
@@ -268,22 +265,23 @@ FIGURES: tuple[Figure[Any], ...] = (
     STARTED_MEAN,
     TRAINED_MEAN,
     LENGTH_BIAS,
+    *ENGINE_FIGURES,
     _happened("groups.completed", words="{} complete"),
     _happened("groups.lost", words="{} lost"),
     _groups(
-        "groups.sibling_wait_mean", "wait for siblings", words="mean wait for siblings {}", shown=_TABLES
+        "groups.sibling_wait_mean", "wait for siblings", words="mean wait for siblings {}", shown=Shown.TABLES
     ),
     _groups("groups.completion_p50", "group complete, p50"),
     _groups("groups.completion_p95", "group complete, p95", shown=Shown.RACE),
-    _part("environment.sandbox_seconds", unit="s"),
-    _part(
+    part("environment.sandbox_seconds", unit="s"),
+    part(
         "environment.sandbox_utilisation",
         "sandboxes used",
         unit="%",
         words="sandboxes {} in use",
-        shown=_TABLES,
+        shown=Shown.TABLES,
     ),
-    _part("environment.sandbox_wait_seconds", unit="s"),
+    part("environment.sandbox_wait_seconds", unit="s"),
     _happened("environment.failures"),
     _happened("environment.timeouts"),
     _happened("environment.retries"),
@@ -328,7 +326,7 @@ DROPPED_SHARE = Derived[float](
 
 IDLE = tuple(
     Derived[float](account, unit="%", shown=Shown.RACE, of=partial(of_service, account=account))
-    for account in (WAITING, GATED, BLOCKED, FROZEN, DOWN, OVERHEAD)
+    for account in (ACTING, WAITING, GATED, BLOCKED, FROZEN, DOWN, OVERHEAD)
 )
 """What workers did otherwise, as shares of their time."""
 
@@ -352,10 +350,16 @@ LINES = (
     Line(WORKERS_BUSY, (), (GOODPUT, *IDLE)),
     Line(TRAINER_BUSY, (), (LONGEST_WAIT,)),
     Line(STALENESS, (STALENESS_P95, STALENESS_MAX), (NEWEST_MEAN,)),
-    Line(LENGTH_BIAS, (TRAINED_MEAN, STARTED_MEAN)),
+    Line(LENGTH_BIAS, (TRAINED_MEAN, STARTED_MEAN, TRAINED_TOKENS, STARTED_TOKENS)),
     Line(QUEUE_MEAN, (QUEUE_MAX,), (QUEUE_WAIT,)),
 )
 """What every run is judged by, in the order in which it is read."""
+
+
+def is_of(figure: Quantity[Any], section: Section) -> bool:
+    """Whether a figure is one of a section."""
+    return isinstance(figure, Figure) and figure.section is section
+
 
 WATCHED: tuple[Figure[Any], ...] = tuple(
     figure

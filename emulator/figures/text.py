@@ -76,6 +76,16 @@ def compact(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if value < 10 else f"{value:.0f}"
 
 
+def magnitude(value: float | None) -> str:
+    """A number of any size to three digits: ``950``, ``9,500``, ``12.3k``, ``4.56M``, ``7.8G``."""
+    if value is None or value < 9999.5:
+        return number(value)
+    for factor, unit in ((1e3, "k"), (1e6, "M"), (1e9, "G")):
+        if value < 999.5 * factor:
+            return f"{value / factor:.3g}{unit}"
+    return f"{value / 1e9:,.0f}G"
+
+
 def times(ratio: float) -> str:
     """How many times as much: ``1.4x``, ``120x``."""
     return f"{ratio:.1f}x" if ratio < 99.95 else f"{ratio:.0f}x"
@@ -149,6 +159,7 @@ class Format:
 COUNT = Format("{:,}".format)
 NUMBER = Format(number)
 DECIMAL = Format(decimal, places=2)
+MAGNITUDE = Format(magnitude)
 SHARE = Format(share, factor=100.0)
 SPAN = Format(span)
 MEAN_SPAN = Format(mean_span)

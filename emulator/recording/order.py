@@ -37,6 +37,7 @@ _WAITS: Final = (WAITING,)
 _GENERATES: Final = (GENERATING,)
 _HAS_BEGUN: Final = (GENERATING, SANDBOX)
 _ASKS: Final = (GENERATING, OVERHEAD, ACTING, SANDBOX, ENGINE)
+_MAY_ACT: Final = (GENERATING, OVERHEAD)
 _ACTS: Final = (ACTING,)
 _MAY_GENERATE: Final = (OVERHEAD, SANDBOX)
 _WITHOUT_EPISODE: Final = (WAITING, GATED, QUEUE)
@@ -52,6 +53,7 @@ class Order:
         self._joining = 0
         self._taken = (-1, -1.0)  # the worker that last took an episode, and when
         self._finisher = -1  # the worker that last finished one
+        self._engines = scenario.engines
         self._limited = rollout.queue_capacity is not None
         self._has_environment = scenario.environment is not None
         self._group_size = rollout.group_size
@@ -115,24 +117,59 @@ class Order:
 
     def _overhead(self, e: ev.Overhead) -> None:
         self._demand(e, e.worker, _HAS_BEGUN, "has none to begin")
+        self._demand_unserved(e, e.worker)
 
     def _generate(self, e: ev.Generate) -> None:
         self._demand(e, e.worker, _MAY_GENERATE, "has no reason to begin")
 
     def _enqueue(self, e: ev.Enqueue) -> None:
-        self._demand(e, e.worker, _ASKS, "asks no engine for anything")
+        self._demand_request(e, e.worker, e.engine)
 
     def _admit(self, e: ev.Admit) -> None:
-        self._demand(e, e.worker, _ASKS, "asks no engine for anything")
+        self._demand_request(e, e.worker, e.engine)
 
     def _release(self, e: ev.Release) -> None:
-        self._demand(e, e.worker, _GENERATES, "generates nothing")
+        self._demand_served(e, e.worker, e.engine)
+
+    def _lengthen(self, e: ev.Lengthen) -> None:
+        self._demand_served(e, e.worker, e.engine)
+
+    def _act(self, e: ev.Act) -> None:
+        self._demand_engine(e, 0)
+        self._demand(e, e.worker, _MAY_ACT, "uses no tool")
+        self._demand_unserved(e, e.worker)
 
     def _preempt(self, e: ev.Preempt) -> None:
+        self._demand_engine(e, e.engine)
         self._demand(e, e.worker, _ACTS, "has not just left an engine")
 
     def _enginechange(self, e: ev.EngineChange) -> None:
-        pass
+        self._demand_engine(e, e.engine)
+
+    def _demand_engine(self, e: ev.Event, number: int) -> None:
+        if number >= self._engines:
+            raise _misfit(e, f"there is no engine {_named(number)}")
+
+    def _demand_request(self, e: ev.Event, number: int, engine: int) -> None:
+        """MisfitError unless a worker can ask an engine for something."""
+        self._demand_engine(e, engine)
+        self._demand(e, number, _ASKS, "asks no engine for anything")
+        self._demand_unserved(e, number)
+
+    def _demand_unserved(self, e: ev.Event, number: int) -> None:
+        if self._is_served(number):
+            raise _misfit(e, f"worker {_named(number)} is served by an engine")
+
+    def _demand_served(self, e: ev.Event, number: int, engine: int) -> None:
+        self._demand_engine(e, engine)
+        self._demand(e, number, _GENERATES, "generates nothing")
+        if number not in self._state.engines[engine].running:
+            raise _misfit(e, f"engine {engine} does not serve worker {_named(number)}")
+
+    def _is_served(self, number: int) -> bool:
+        """Whether an engine runs a request of a worker."""
+        engines = self._state.engines
+        return bool(engines) and number in engines[self._state.workers[number].engine].running
 
     def _retry(self, e: ev.Retry) -> None:
         worker = self._demand_at(e, e.worker, e.episode)
@@ -143,6 +180,7 @@ class Order:
         worker = self._state.workers.get(e.worker)
         if worker is None or worker.episode != e.episode or worker.cause == SANDBOX:
             raise _misfit(e, f"worker {_named(e.worker)} does not generate episode {_named(e.episode)}")
+        self._demand_unserved(e, e.worker)
         if self._planned > 1:
             number = self._state.running[e.episode].group
             if len(self._state.groups[number].finishes) == self._group_size:
@@ -188,6 +226,8 @@ class Order:
         workers = self._state.ever_in_service
         if unknown := [worker for worker in given.get("workers", ()) if worker >= workers]:
             raise _misfit(e, f"there is no worker {unknown[0]}")
+        if unknown := [engine for engine in given.get("engines", ()) if engine >= self._engines]:
+            raise _misfit(e, f"there is no engine {unknown[0]}")
         self._joining += given.get("count", 0)
 
     # -- the trainer --------------------------------------------------------------------------------
@@ -253,6 +293,7 @@ class Order:
         worker = self._state.workers.get(number)
         if worker is None or worker.episode != episode:
             raise _misfit(e, f"episode {_named(episode)} is not at worker {_named(number)}")
+        self._demand_unserved(e, number)
         return worker
 
     def _is_queued(self, episode: int) -> bool:

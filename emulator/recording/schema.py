@@ -18,6 +18,7 @@ from emulator import events as ev
 from emulator.scenario.timeline import Action, Crash, RemoveWorkers, Slow, Straggler
 from emulator.scenario.timeline import Event as Entry
 from emulator.text import clean
+from emulator.values.scalars import LEAST_FACTOR, MOST_FACTOR
 
 MOST_SECONDS = 1e300
 """The longest duration of an episode: a million of them still have a finite sum."""
@@ -84,6 +85,8 @@ TRACE_HASH = Value(
 _WHOLE = Value("a whole number from 0", (int,), lambda value: value >= 0)
 _TIME = Value("a number of seconds", (float, int))
 _FIGURE = number(-MOST_SECONDS, MOST_SECONDS, "a finite number")
+_COUNTED = number(0.0, MOST_SECONDS, "a finite number from 0")
+_HELD = number(-1e-3, MOST_SECONDS, "a number of tokens")  # of which rounding may leave less than none
 _BY_TYPE: dict[Any, Value] = {
     float: _FIGURE,
     int: _WHOLE,
@@ -95,9 +98,14 @@ _BY_TYPE: dict[Any, Value] = {
 _BY_NAME: dict[tuple[type[ev.Event], str], Value] = {
     (ev.Start, "duration"): number(0.0, MOST_SECONDS, "a finite number of seconds from 0"),
     (ev.Blocked, "cause"): one_of("sandbox", "queue"),
-    (ev.EngineChange, "cause"): one_of(
-        "start", "pause", "resume", "refresh", "prefill", "slow", "straggler", "crash", "restart"
-    ),
+    **{(kind, "held"): _HELD for kind in (ev.Admit, ev.Release, ev.Lengthen, ev.EngineChange)},
+    **{(kind, "steps"): _COUNTED for kind in (ev.Admit, ev.Release, ev.Lengthen, ev.EngineChange)},
+    **{(kind, "prefill"): _COUNTED for kind in (ev.Admit, ev.EngineChange)},
+    **{(kind, "tokens"): _COUNTED for kind in (ev.Admit, ev.Release)},
+    (ev.Admit, "context"): _COUNTED,
+    (ev.Lengthen, "left"): _COUNTED,
+    (ev.EngineChange, "speed"): number(LEAST_FACTOR, MOST_FACTOR, "a speed that can be computed with"),
+    (ev.EngineChange, "cause"): one_of("start", "pause", "refresh", "prefill", "slow", "crash", "restart"),
     (ev.Retry, "cause"): one_of("failure", "timeout"),
     (ev.Pause, "cause"): one_of("resume", "defer"),
     (ev.Abort, "cause"): one_of("round", "stale", "group", "surplus", "leave"),
@@ -220,11 +228,13 @@ def action(recorded: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resolved(given: Action) -> bool:
-    """Whether it names the workers or the episode that it hits."""
+    """Whether it names the workers, engines or episode that it hits."""
     match given:
         case Straggler():
             return given.episode is not None
-        case Slow() | Crash() | RemoveWorkers():
+        case Slow() | Crash():
+            return isinstance(given.workers if given.engines is None else given.engines, tuple)
+        case RemoveWorkers():
             return isinstance(given.workers, tuple)
     return True
 

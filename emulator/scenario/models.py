@@ -10,7 +10,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from emulator.scenario import rules
+from emulator.scenario import engine_rules, rules
 from emulator.scenario.engines import Cluster, Engine
 from emulator.scenario.learner import Learner
 from emulator.scenario.parts import Description, Environment, Events, Lane, Name, Rollout, Trainer
@@ -181,7 +181,10 @@ def _own_violations(scenario: Scenario) -> Iterator[Violation]:
     yield from scenario.strategy.violations(scenario.setting)
     yield from rules.attempts(scenario.environment)
     yield from rules.learning(scenario.learner, trainer)
-    yield from rules.timeline(scenario.events, rollout, scenario.duration)
+    yield from engine_rules.tokens(rollout, trainer, scenario.engine)
+    yield from engine_rules.engines(rollout, scenario.engine)
+    yield from engine_rules.cluster(trainer, scenario.engine, scenario.cluster, scenario.strategy)
+    yield from rules.timeline(scenario.events, rollout, scenario.engines, scenario.duration)
 
 
 def held_by(scenario: Scenario, otherwise: Source = read_trace) -> Source:

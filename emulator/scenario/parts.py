@@ -65,6 +65,13 @@ class Rollout(Part):
         given = (self.episode_seconds, self.episode_tokens, counts)
         return next(distribution for distribution in given if distribution is not None)
 
+    @property
+    def length_key(self) -> tuple[str, ...]:
+        """The keys of `length`."""
+        if self.turns is not None:
+            return ("rollout", "turns", "count")
+        return ("rollout", "episode_seconds" if self.episode_tokens is None else "episode_tokens")
+
     def durations(self, seed: SeedSequence, group_seed: SeedSequence) -> Sampler:
         """Start the sequence of durations: the k-th episode to be started has the k-th, in seconds."""
         episode = self.length

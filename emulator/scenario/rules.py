@@ -31,11 +31,12 @@ def groups(rollout: Rollout, trainer: Trainer) -> Iterator[Violation]:
     if rollout.group_redundancy and size == 1:
         allowed = "0, or a rollout.group_size above 1 to be redundant in"
         yield Violation(REDUNDANCY, str(rollout.group_redundancy), allowed, (GROUP,))
-    if rollout.group_correlation and (size == 1 or not isinstance(rollout.episode_seconds, Lognormal)):
+    if rollout.group_correlation and (size == 1 or not isinstance(rollout.length, Lognormal)):
         allowed = "0, or a rollout.group_size above 1 whose episodes have something in common"
+        length = rollout.length_key
         if size > 1:
-            allowed = "0, or a lognormal rollout.episode_seconds: it is a share of the log variance"
-        others: tuple[Path, ...] = (GROUP, ("rollout", "episode_seconds"))
+            allowed = f"0, or a lognormal {'.'.join(length)}: it is a share of the log variance"
+        others: tuple[Path, ...] = (GROUP, length)
         yield Violation(CORRELATION, shortest(rollout.group_correlation), allowed, others)
 
 
@@ -51,26 +52,26 @@ def queue(rollout: Rollout, trainer: Trainer) -> Iterator[Violation]:
 
 def speed(rollout: Rollout) -> Iterator[Violation]:
     """Every worker moves."""
-    slowest = _slowest(rollout.speed)
-    if slowest < LEAST_FACTOR:
-        least = "above 0" if not slowest else f"from {LEAST_FACTOR:g} on"
-        allowed = f"speeds {least}: a worker without speed never finishes"
-        yield Violation(("rollout", "speed"), f"a speed of {shortest(slowest)}", allowed)
+    least = slowest(rollout.speed)
+    if least < LEAST_FACTOR:
+        limit = "above 0" if not least else f"from {LEAST_FACTOR:g} on"
+        allowed = f"speeds {limit}: a worker without speed never finishes"
+        yield Violation(("rollout", "speed"), f"a speed of {shortest(least)}", allowed)
 
 
-def _slowest(speed: Distribution) -> float:
+def slowest(speed: Distribution) -> float:
     """The least speed that is drawn sooner or later, as far as that can be seen; 1 of continuous ones."""
-    slowest = 1.0
+    least = 1.0
     match speed:
         case Constant():
-            slowest = speed.value
+            least = speed.value
         case Uniform():
-            slowest = speed.high
+            least = speed.high
         case Trace() if speed.series is not None:
-            slowest = float(speed.values.min())
+            least = float(speed.values.min())
         case Mixture():
-            slowest = min(_slowest(part.distribution) for part in speed.components)
-    return slowest if speed.cap is None else min(slowest, speed.cap)
+            least = min(slowest(part.distribution) for part in speed.components)
+    return least if speed.cap is None else min(least, speed.cap)
 
 
 def learning(learner: Learner | None, trainer: Trainer) -> Iterator[Violation]:
@@ -99,8 +100,8 @@ def attempts(environment: Environment | None) -> Iterator[Violation]:
         yield Violation(("environment", "timeout_seconds"), shortest(timeout), allowed, others)
 
 
-def timeline(events: Sequence[Event], rollout: Rollout, duration: float) -> Iterator[Violation]:
-    """The timeline stays within the run and its workers."""
+def timeline(events: Sequence[Event], rollout: Rollout, engines: int, duration: float) -> Iterator[Violation]:
+    """The timeline stays within the run, its workers and its engines."""
     added = sum(event.action.count for event in events if isinstance(event.action, AddWorkers))
     workers = rollout.workers + added
     others: tuple[Path, ...] = (("rollout", "workers"), ("events",))
@@ -120,6 +121,16 @@ def timeline(events: Sequence[Event], rollout: Rollout, duration: float) -> Iter
                 found = f"worker {number}" if named else f"{number + 1} workers"
                 allowed = f"workers from 0 to {workers - 1}" if named else f"at most {workers} workers"
                 yield Violation((*where, *key), found, f"{allowed}: there are never more", others)
+        for kind, action in (("slow", event.slow), ("crash", event.crash)):
+            if action is None or action.engines is None:
+                continue
+            counted = isinstance(action.engines, int)
+            last = action.engines - 1 if isinstance(action.engines, int) else max(action.engines)
+            if last >= engines:
+                found = f"{last + 1} engines" if counted else f"engine {last}"
+                allowed = f"at most {engines} engines" if counted else f"engines from 0 to {engines - 1}"
+                allowed = allowed if engines else "workers: there is no engine"
+                yield Violation((*where, kind, "engines"), found, allowed, (("engine",), ("cluster",)))
 
 
 def _workers_named(event: Event) -> Iterator[tuple[Path, int, bool]]:

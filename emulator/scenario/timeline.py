@@ -2,31 +2,38 @@
 
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from emulator.values.scalars import MAX_WORKERS, Aliased, Number, Part, Seconds, Whole, WorkerSet, misfit
+from emulator.scenario.engines import MAX_ENGINES
+from emulator.values.scalars import MAX_WORKERS, Aliased, Number, NumberSet, Part, Seconds, Whole, misfit
 
 MAX_EPISODE = 10**12
 """The highest number an episode may be named by."""
 
-Workers = Annotated[int | tuple[int, ...], WorkerSet()]
+Workers = Annotated[int | tuple[int, ...], NumberSet("worker", MAX_WORKERS)]
+Engines = Annotated[int | tuple[int, ...], NumberSet("engine", MAX_ENGINES)]
 Factor = Annotated[float, Number(0, 1e6, above=True)]
 
 
-class _OneOf(Part):
+class _OneOf(Aliased):
     """A part in which exactly one of several keys is given; the others are not written out."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls.unset_left_out = frozenset(cls._choices())
+
+    @classmethod
+    def _choices(cls) -> list[str]:
+        return [name for name, field in cls.model_fields.items() if field.default is None]
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "_OneOf":
-        choices = [name for name, field in type(self).model_fields.items() if field.default is None]
+        choices = self._choices()
         given = [name for name in choices if getattr(self, name) is not None]
         if len(given) != 1:
             raise misfit(f"exactly one of {', '.join(choices)}", " and ".join(given) or "none of them")
         return self
-
-    @model_serializer(mode="wrap")
-    def _only_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {key: value for key, value in handler(self).items() if value is not None}
 
 
 class Straggler(_OneOf):
@@ -40,22 +47,26 @@ class Straggler(_OneOf):
     """What the whole duration of the episode is multiplied by."""
 
 
-class Slow(Aliased):
-    """Some workers slow down for a while."""
+class Slow(_OneOf):
+    """Some workers, or engines, slow down for a while."""
 
-    workers: Workers
+    workers: Workers | None = Field(default=None, examples=[[0, 1]])
     """How many (the lowest-numbered that are up), or a list of worker numbers from 0."""
+    engines: Engines | None = None
+    """How many engines (the lowest-numbered that are up), or a list of engine numbers from 0."""
     factor: Factor = Field(examples=[5])
     """How many times as long everything takes them; below 1 they are faster."""
     for_seconds: Annotated[float, Seconds(above=True)] = Field(alias="for", examples=["10m"])
     """For how long, in seconds."""
 
 
-class Crash(Part):
-    """Some workers crash, lose their running episodes and come back."""
+class Crash(_OneOf):
+    """Some workers, or engines, crash, lose their running episodes and come back."""
 
-    workers: Workers
+    workers: Workers | None = Field(default=None, examples=[[0, 1]])
     """How many (the lowest-numbered that are up), or a list of worker numbers from 0."""
+    engines: Engines | None = None
+    """How many engines (the lowest-numbered that are up), or a list of engine numbers from 0."""
     restart_seconds: Annotated[float, Seconds()] = Field(examples=[60])
     """How long they are down, in seconds."""
 
@@ -79,7 +90,7 @@ class RemoveWorkers(_OneOf):
 
     count: Annotated[int, Whole(1, MAX_WORKERS)] | None = None
     """How many: the lowest-numbered that are up."""
-    workers: Annotated[tuple[int, ...], WorkerSet(counted=False)] | None = None
+    workers: Annotated[tuple[int, ...], NumberSet("worker", MAX_WORKERS, counted=False)] | None = None
     """Which, by number from 0."""
 
 
@@ -99,9 +110,9 @@ class Event(_OneOf):
     straggler: Straggler | None = None
     """One episode takes much longer than drawn."""
     slow: Slow | None = None
-    """Some workers slow down for a while."""
+    """Some workers, or engines, slow down for a while."""
     crash: Crash | None = None
-    """Some workers crash and come back."""
+    """Some workers, or engines, crash and come back."""
     stall_trainer: StallTrainer | None = None
     """The trainer does nothing for a while."""
     add_workers: AddWorkers | None = None

@@ -42,6 +42,9 @@ class Strategy(Part, ABC):
     may_limit: ClassVar[bool] = False
     """Whether it can bound staleness, so that no limit is worth a word."""
 
+    rests_while_training: ClassVar[bool] = False
+    """Whether nothing is generated while the trainer is at work, so that both can use the same GPUs."""
+
     @abstractmethod
     def decisions(self, setting: Setting) -> Decisions:
         """What decides in a run, fresh."""

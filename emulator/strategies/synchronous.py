@@ -9,7 +9,7 @@ in Kimi k1.5 and APRIL) or `defer` (tail batching as in RollPacker).
 import math
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -40,6 +40,8 @@ _RESUME_OVERHEAD: Path = ("strategy", "resume_overhead")
 
 class Synchronous(Strategy):
     """Rounds: generate a batch, update, push the weights, and only then the next round."""
+
+    rests_while_training: ClassVar[bool] = True
 
     kind: Literal["synchronous"]
     oversample: Annotated[Decimal, Exact(1, 1000)] = Field(default=Decimal(1), examples=[1.25])

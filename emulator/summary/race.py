@@ -138,7 +138,7 @@ class RaceSummary:
 
     def _further(self) -> Iterator["_Row"]:
         """Lines that only some races have."""
-        for section in (Section.GROUPS, Section.ENVIRONMENT):
+        for section in (Section.GROUPS, Section.ENVIRONMENT, Section.ENGINE, Section.CLUSTER):
             for figure in f.FIGURES:
                 if figure.section is section and Shown.RACE in figure.shown and self._any(figure):
                     yield self._row(figure)

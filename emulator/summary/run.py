@@ -80,7 +80,10 @@ def _detail(
 ) -> Text:
     if figure.unit == "%":
         return bar(result[figure], BAR, ascii_only=ascii_only)
-    return Text(", ".join(result.say(other) for other in beside if Shown.SUMMARY in other.shown))
+    in_tokens = result.has(Section.TOKENS)
+    shown = (other for other in beside if Shown.SUMMARY in other.shown)
+    here = (o for o in shown if result[o] is not None or not (in_tokens or f.is_of(o, Section.TOKENS)))
+    return Text(", ".join(map(result.say, here)))
 
 
 def _further(result: Result, dropped: str | None) -> Iterator[tuple[str, str]]:
@@ -97,7 +100,7 @@ def _further(result: Result, dropped: str | None) -> Iterator[tuple[str, str]]:
     held = [figure for figure in f.TRAINER_HELD if result[figure]]
     if held:
         yield "trainer", result.list((f.TRAINER_UPDATING, *held))
-    for section in (Section.GROUPS, Section.ENVIRONMENT):
+    for section in (Section.GROUPS, Section.ENVIRONMENT, Section.ENGINE, Section.CLUSTER):
         if result.has(section):
             yield section.value, _section(result, section)
     if result.has(Section.LEARNING):
@@ -111,7 +114,7 @@ def _further(result: Result, dropped: str | None) -> Iterator[tuple[str, str]]:
 
 def _section(result: Result, section: Section) -> str:
     shown = [figure for figure in f.FIGURES if figure.section is section and Shown.SUMMARY in figure.shown]
-    if section is Section.ENVIRONMENT:  # what did not happen is of no interest
+    if section in (Section.ENVIRONMENT, Section.ENGINE):  # what did not happen is of no interest
         return result.list(figure for figure in shown if result[figure]) or "no failures"
     return ", ".join(map(result.say, shown))
 

@@ -41,6 +41,8 @@ def _reason(worker: Worker) -> str:
         return "with a finished episode for which the queue has no room"
     if worker.in_sandbox_line:
         return "in line for a sandbox"
+    if worker.episode is not None:
+        return "with an episode that no engine takes"
     return "at the staleness gate until a publication" if worker.gated else "free until the next round"
 
 

@@ -8,6 +8,7 @@ out. All that leaves is the events that are written in the `Journal`.
 import asyncio
 from collections.abc import Coroutine
 from contextvars import copy_context
+from functools import partial
 
 from emulator.clock import EmulatedLoop, Phase, Timers
 from emulator.errors import DeadlockError, RunError
@@ -18,13 +19,18 @@ from emulator.scenario import Scenario
 from emulator.system.book import Book
 from emulator.system.chronicle import Chronicle
 from emulator.system.deadlock import explain
+from emulator.system.engine_worker import EngineWorker
+from emulator.system.engines import Engines
 from emulator.system.episodes import Source
 from emulator.system.learning import Learning, LearningSource
+from emulator.system.plans import plans_of
 from emulator.system.queue import EpisodeQueue, LoneEpisodeQueue
 from emulator.system.sandboxes import Attempts, SandboxPool
 from emulator.system.summons import Summons
 from emulator.system.timeline import Timeline
 from emulator.system.trainer import TrainerTask
+from emulator.system.trips import Trips
+from emulator.system.updates import UpdateTimes
 from emulator.system.worker import Worker
 from emulator.system.workforce import Workforce
 
@@ -43,11 +49,17 @@ class System:
         timers = Timers(loop, self._expect_deadlock)
         chronicle = Chronicle(loop, journal, timers, trainer.batch_size)
         decisions = scenario.strategy.decisions(scenario.setting)
-        durations = Draws(rollout.durations(streams.durations, streams.groups))
+        engines = Engines(scenario, chronicle, streams)
+        trips: Trips | None = None
+        if scenario.engine is None:
+            next_length = Draws(rollout.durations(streams.durations, streams.groups)).next
+        else:
+            trips = Trips(plans_of(rollout, streams, engines.step_of_one))
+            next_length = trips.next_length
         speeds = Draws(rollout.speed.sampler(streams.worker_speeds))
         updates = Draws(trainer.update_seconds.sampler(streams.updates))
         make_source = Source if learner is None else LearningSource
-        source = make_source(durations.next, rollout.group_size, rollout.group_redundancy)
+        source = make_source(next_length, rollout.group_size, rollout.group_redundancy)
         queue = (LoneEpisodeQueue if source.alone else EpisodeQueue)(rollout.queue_capacity or 0)
         sandboxes = SandboxPool(environment.sandboxes if environment else None)
         summons = Summons(loop)
@@ -56,7 +68,8 @@ class System:
 
         def make_worker(number: int) -> Worker:
             attempts = None if environment is None else Attempts(environment, streams, number)
-            return Worker(
+            make = Worker if trips is None else partial(EngineWorker, engines=engines, trips=trips)
+            return make(
                 number,
                 chronicle=chronicle,
                 sandboxes=sandboxes,
@@ -71,12 +84,14 @@ class System:
             book=book,
             queue=queue,
             sandboxes=sandboxes,
+            engines=engines,
             summons=summons,
             workers=workers,
             make=make_worker,
             spawn=self._spawn,
             plain=source.alone
             and environment is None
+            and scenario.engine is None
             and rollout.queue_capacity is None
             and decisions.admits_all
             and decisions.refresh_overhead == 0
@@ -95,7 +110,7 @@ class System:
             workforce=workforce,
             summons=summons,
             learning=learning,
-            next_update_seconds=updates.next,
+            times=UpdateTimes(scenario, updates.next),
             push_seconds=trainer.weight_sync_seconds,
             publish_every=trainer.publish_every,
         )
@@ -103,6 +118,7 @@ class System:
             chronicle=chronicle,
             entries=scenario.events,
             workforce=workforce,
+            engines=engines,
             book=book,
             trainer=self._trainer,
         )
@@ -112,6 +128,7 @@ class System:
         self._queue = queue
         self._summons = summons
         self._workforce = workforce
+        self._engines = engines
         self._tasks: list[asyncio.Task[None]] = []
         # What each of 100,000 tasks would else have of its own.
         self._context = copy_context()
@@ -139,6 +156,9 @@ class System:
         for _ in range(self._scenario.rollout.workers):
             self._workforce.add()
         self._spawn(self._trainer.run())
+        for engine in self._engines.all:
+            self._spawn(engine.run())
+            engine.start()
         loop = self._chronicle.loop
         loop.call_at(self._scenario.duration, loop.call_when_settled, Phase.END, self._chronicle.end)
         self.timeline.start()

@@ -15,6 +15,7 @@ from emulator.clock import Phase
 from emulator.scenario import timeline as entries
 from emulator.system.book import Book
 from emulator.system.chronicle import Chronicle
+from emulator.system.engines import Engines
 from emulator.system.trainer import TrainerTask
 from emulator.system.workforce import Workforce
 
@@ -28,12 +29,14 @@ class Timeline:
         chronicle: Chronicle,
         entries: Iterable[entries.Event],
         workforce: Workforce,
+        engines: Engines,
         book: Book,
         trainer: TrainerTask,
     ) -> None:
         self._chronicle = chronicle
         self._entries = tuple(entries)
         self._workforce = workforce
+        self._engines = engines
         self._book = book
         self._trainer = trainer
 
@@ -74,7 +77,11 @@ class Timeline:
                 if numbers := self._resolve(wanted):
                     self._tell("remove_workers", workers=numbers)
                     self._workforce.leave(numbers)
+            case entries.Slow(engines=wanted) | entries.Crash(engines=wanted) as action if wanted is not None:
+                if numbers := self._engines.resolve(wanted):
+                    self._hit_engines(action, numbers)
             case entries.Slow() | entries.Crash() as action:
+                assert action.workers is not None
                 if numbers := self._resolve(action.workers):
                     self._hit(action, numbers)
 
@@ -85,6 +92,14 @@ class Timeline:
         else:
             self._tell("crash", workers=numbers, restart_seconds=action.restart_seconds)
             self._workforce.crash(numbers, action.restart_seconds)
+
+    def _hit_engines(self, action: entries.Slow | entries.Crash, numbers: list[int]) -> None:
+        if isinstance(action, entries.Slow):
+            self._tell("slow", engines=numbers, factor=action.factor, **{"for": action.for_seconds})
+            self._engines.slow(numbers, action.factor, action.for_seconds)
+        else:
+            self._tell("crash", engines=numbers, restart_seconds=action.restart_seconds)
+            self._workforce.crash_engines(numbers, action.restart_seconds)
 
     def _tell(self, kind: str, **action: Any) -> None:
         self._chronicle.emit(ev.Inject(self._chronicle.now, {kind: action}))
@@ -118,9 +133,7 @@ class Timeline:
                 worker.multiply_duration(factor)
                 return episode.factor
         if (episode := self._book.paused.get(number)) is not None:
-            longer = episode.multiply_duration(factor)
-            if episode.remaining is not None:
-                episode.longer += (longer,)
+            episode.lengthen_paused(factor)
             return episode.factor
         return 1.0
 

@@ -1,6 +1,5 @@
 """The trainer: an asyncio task that updates on a batch, pushes the weights and publishes a version."""
 
-from collections.abc import Callable
 from itertools import islice
 
 from emulator import events as ev
@@ -11,6 +10,7 @@ from emulator.system.chronicle import Chronicle
 from emulator.system.learning import Learning
 from emulator.system.queue import EpisodeQueue, LoneEpisodeQueue
 from emulator.system.summons import Summons
+from emulator.system.updates import UpdateTimes
 from emulator.system.workforce import Workforce
 
 
@@ -27,7 +27,7 @@ class TrainerTask:
         workforce: Workforce,
         summons: Summons,
         learning: Learning | None,
-        next_update_seconds: Callable[[], float],
+        times: UpdateTimes,
         push_seconds: float,
         publish_every: int,
     ) -> None:
@@ -39,7 +39,7 @@ class TrainerTask:
         self._workforce = workforce
         self._summons = summons
         self._learning = learning
-        self._next_update_seconds = next_update_seconds
+        self._times = times
         self._push_seconds = push_seconds
         self._publish_every = publish_every
         self._update = 0
@@ -65,13 +65,15 @@ class TrainerTask:
         """Take a batch out of the queue and begin the update on it."""
         groups = self._decisions.batch_groups
         self._summons.awaited = False
+        batch = list(islice(self._queue.complete.values(), groups))
         if self._learning is not None:
-            self._learning.take(islice(self._queue.complete.values(), groups))
+            self._learning.take(batch)
+        seconds = self._times.next(batch)
         episodes = self._queue.take_batch(groups)
         self._book.train(len(episodes))
         self._chronicle.emit(ev.Update(self._chronicle.now, self._update, episodes))
         self._workforce.hand_over_held()
-        self._sleep(self._next_update_seconds())
+        self._sleep(seconds)
         if self._decisions.generates_while_training:
             self._workforce.open_round()
 

@@ -98,8 +98,10 @@ class Worker:
         alarm, can_fail = self._alarm, self._attempts is not None
         while True:
             await alarm
-            if can_fail and (self.due > self.deadline or (self.episode is not None and self.episode.fails)):
-                self._retry_or_fail(failed)
+            if can_fail and self.due > self.deadline:
+                self._retry_or_fail(failed, "timeout")
+            elif can_fail and self.episode is not None and self.episode.fails:
+                self._retry_or_fail(failed, "failure")
             else:
                 finished(self)
 
@@ -113,7 +115,11 @@ class Worker:
             self.generate_at = episode.generating_since = now = self._loop.now
             self.due = due = now + episode.duration * episode.factor / self.effective_speed
             self._alarm.set(due)
-        elif self._attempts is None or episode.has_sandbox:
+        else:
+            self._begin_with_sandbox(episode)
+
+    def _begin_with_sandbox(self, episode: Episode) -> None:
+        if self._attempts is None or episode.has_sandbox:
             self._begin()
         elif self._sandboxes.acquire(self.number, self._begin_from_line):
             episode.has_sandbox = True
@@ -159,10 +165,9 @@ class Worker:
                 self._chronicle.emit(ev.Generate(now, self.number))
         self._alarm.set(self.due if self.due < self.deadline else self.deadline)
 
-    def _retry_or_fail(self, failed: Callable[["Worker", str], None]) -> None:
+    def _retry_or_fail(self, failed: Callable[["Worker", str], None], cause: str) -> None:
         """The attempt is over without a finished episode."""
         episode = self.running
-        cause = "timeout" if self.due > self.deadline else "failure"
         episode.stop_generating(self._loop.now)
         if not episode.attempts_left:
             failed(self, cause)

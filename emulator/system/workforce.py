@@ -14,6 +14,7 @@ from emulator.journal import ROW, TWO_ROWS
 from emulator.strategies.decisions import Decisions
 from emulator.system.book import Aborted, Book, Dropped, Endings, RoundClosed, SetAside
 from emulator.system.chronicle import Chronicle
+from emulator.system.engines import Engines
 from emulator.system.episodes import AnyGroup, Episode
 from emulator.system.queue import EpisodeQueue, LoneEpisodeQueue
 from emulator.system.sandboxes import SandboxPool
@@ -40,6 +41,7 @@ class Workforce:
         book: Book,
         queue: EpisodeQueue | LoneEpisodeQueue,
         sandboxes: SandboxPool,
+        engines: Engines,
         summons: Summons,
         workers: dict[int, Worker],
         make: Callable[[int], Worker],
@@ -58,6 +60,7 @@ class Workforce:
         self._book = book
         self._queue = queue
         self._sandboxes = sandboxes
+        self._engines = engines
         self._summons = summons
         self._make = make
         self._spawn = spawn
@@ -145,6 +148,8 @@ class Workforce:
             self._offer(worker)
         if self._waiting:
             self.serve_waiting()
+        if self._engines.left:
+            self._engines.serve()
 
     def _offer(self, worker: Worker) -> None:
         """Let a free worker start; one that is down or busy, or before the beginning, does not."""
@@ -240,8 +245,8 @@ class Workforce:
                     self._sandboxes.take_back(episode)
                     self._emit(ev.Abort(now, None, episode.number, cause))
                 case Aborted(int(number), episode, cause):
-                    self._emit(ev.Abort(now, number, episode.number, cause))
                     self.workers[number].release()
+                    self._emit(ev.Abort(now, number, episode.number, cause))
                     freed.append(self.workers[number])
                 case Dropped(group, cause):
                     self._emit(ev.Drop(now, [episode.number for episode in group.finished], cause))
@@ -276,6 +281,7 @@ class Workforce:
         self.frozen = True
         for worker in self.workers.values():
             worker.freeze(seconds, until)
+        self._engines.freeze(seconds)
 
     def move_to(self, version: int) -> None:
         """A version is published: end the freeze, refresh or give up what runs, admit who waits."""
@@ -283,12 +289,14 @@ class Workforce:
             self.frozen = False
             for worker in self.workers.values():
                 worker.thaw()
+            self._engines.thaw()
         if self._decisions.refreshes_in_flight:
             running = [worker for worker in self.workers.values() if worker.episode is not None]
             if running:
                 self._emit(ev.Refresh(self._loop.now, [worker.number for worker in running]))
             for worker in running:
                 worker.refresh(version, self._decisions.refresh_overhead)
+            self._engines.refresh(self._decisions.refresh_overhead)
         self.assign(self.carry_out(self._book.cancel_stale()))
 
     # -- losses, crashes, joining, leaving ----------------------------------------------------------------
@@ -298,13 +306,28 @@ class Workforce:
         self._after_loss(self._lose(worker, cause), [worker])
 
     def _lose(self, worker: Worker, cause: str) -> list[AnyGroup]:
-        self._emit(ev.Fail(self._loop.now, worker.number, worker.running.number, cause))
-        return self._book.fail(worker.release())
+        episode = worker.release()
+        self._emit(ev.Fail(self._loop.now, worker.number, episode.number, cause))
+        return self._book.fail(episode)
 
     def _after_loss(self, groups: list[AnyGroup], freed: list[Worker]) -> None:
         """Give up groups that can no longer complete, replace them, and put free workers to work."""
+        self.assign(freed + self._give_up(groups))
+        self._summons.request_look()
+
+    def _give_up(self, groups: list[AnyGroup]) -> list[Worker]:
         groups = list(dict.fromkeys(groups))
-        self.assign(freed + self.carry_out(self._book.lose_groups(groups, "group")))
+        return self.carry_out(self._book.lose_groups(groups, "group"))
+
+    def crash_engines(self, numbers: Iterable[int], restart_seconds: float) -> None:
+        """Engines lose what they run and are down; what waited for them chooses again."""
+        running, waiting = self._engines.crash(numbers, restart_seconds)
+        failing = sorted({request.asker.number for request in running})
+        freed = [self.workers[number] for number in failing]
+        freed += self._give_up([group for worker in freed for group in self._lose(worker, "crash")])
+        for request in waiting:
+            request.ask_again()
+        self.assign(freed)
         self._summons.request_look()
 
     def join(self, count: int) -> None:
@@ -341,8 +364,9 @@ class Workforce:
         now = self._loop.now
         for worker in [self.workers[number] for number in numbers]:
             if worker.episode is not None:
-                self._emit(ev.Abort(now, worker.number, worker.episode.number, "leave"))
-                lost += self._book.abort(worker.release())
+                episode = worker.release()
+                self._emit(ev.Abort(now, worker.number, episode.number, "leave"))
+                lost += self._book.abort(episode)
             self._put_down(worker)
             if worker.restart is not None:
                 self._chronicle.timers.call_off(worker.restart)

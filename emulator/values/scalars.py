@@ -305,30 +305,32 @@ class Text(Check):
 
 
 @dataclass(frozen=True)
-class WorkerSet(Check):
-    """Some workers: how many (the lowest-numbered that are up), or a list of their numbers (from 0).
+class NumberSet(Check):
+    """Some workers (or engines): how many (the lowest-numbered that are up), or a list of numbers (from 0).
 
     ``counted`` False leaves only the list.
     """
 
+    noun: str
+    most: int
     counted: bool = True
 
     @property
     def allowed(self) -> str:
         """What is allowed, in words."""
-        ids = f"a list of different worker numbers from 0 to {MAX_WORKERS - 1}"
-        return f"a number of workers from 1 to {MAX_WORKERS}, or {ids}" if self.counted else ids
+        ids = f"a list of different {self.noun} numbers from 0 to {self.most - 1}"
+        return f"a number of {self.noun}s from 1 to {self.most}, or {ids}" if self.counted else ids
 
     def convert(self, value: object) -> int | tuple[int, ...]:
-        """Take a number of workers or a list of worker numbers."""
+        """Take a number of them or a list of their numbers."""
         if isinstance(value, list | tuple):
-            ids = tuple(Whole(0, MAX_WORKERS - 1).convert(item) for item in value)
+            ids = tuple(Whole(0, self.most - 1).convert(item) for item in value)
             if not ids or len(set(ids)) < len(ids):
                 raise ValueError
             return ids
         if not self.counted:
             raise TypeError
-        return Whole(1, MAX_WORKERS).convert(value)
+        return Whole(1, self.most).convert(value)
 
     def dump(self, value: int | tuple[int, ...]) -> int | list[int]:
         """Return the number, or the list."""
@@ -336,9 +338,9 @@ class WorkerSet(Check):
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the values allowed."""
-        item = Whole(0, MAX_WORKERS - 1).json_schema()
+        item = Whole(0, self.most - 1).json_schema()
         ids = {"type": "array", "items": item, "minItems": 1, "uniqueItems": True}
-        return {"anyOf": [Whole(1, MAX_WORKERS).json_schema(), ids]} if self.counted else ids
+        return {"anyOf": [Whole(1, self.most).json_schema(), ids]} if self.counted else ids
 
 
 @dataclass(frozen=True)

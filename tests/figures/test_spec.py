@@ -32,13 +32,19 @@ def test_a_result_is_the_list_in_its_order() -> None:
 
 
 def test_a_section_is_there_where_a_lane_has_it() -> None:
-    lane = scenario(rollout={"group_size": 4}, environment={"sandboxes": 4}, learner={})
+    lane = scenario(
+        rollout={"group_size": 4, "episode_seconds": None, "episode_tokens": 100},
+        environment={"sandboxes": 4},
+        learner={},
+        engine={"step_ms": 10},
+        cluster={"gpus": 2, "engine_gpus": 1, "trainer_gpus": 1},
+    )
     result = Figures(lane).result(0.0)
-    assert [name for name, _ in flat(result)] == [figure.name for figure in f.FIGURES]
-    assert list(result)[-3:] == ["groups", "environment", "learning"]
-    assert [Result(result).has(section) for section in Section] == [True] * 4
+    assert sorted(name for name, _ in flat(result)) == sorted(figure.name for figure in f.FIGURES)
+    assert list(result)[-6:] == ["episode_tokens", "engine", "cluster", "groups", "environment", "learning"]
+    assert all(Result(result).has(section) for section in Section)
     bare = Result(Figures(scenario()).result(0.0))
-    assert [bare.has(section) for section in Section] == [True, False, False, False]
+    assert [bare.has(section) for section in Section] == [True] + [False] * 6
 
 
 def test_one_figure_is_what_the_result_says_of_it() -> None:

@@ -6,9 +6,9 @@ How an episode goes is written in `engines`, what is random of it in `plans`, wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from math import fsum, inf
+from math import fsum, inf, prod
 
 from .engine import Engine, Request, Shape
 from .engines import Engines
@@ -44,7 +44,7 @@ class Trip:
     """An episode on its way. `phase`: reset, resuming, engine, acting."""
 
     plan: Plan
-    factors: list[float] = field(default_factory=list)
+    factor: float = 1.0
     phase: str = "reset"
     turn: int = 0
     context: float = 0.0
@@ -56,9 +56,7 @@ class Trip:
     limit: Timer | None = None
 
     def times(self, value: float) -> float:
-        for factor in self.factors:
-            value *= factor
-        return value
+        return value * self.factor
 
     def start_over(self) -> None:
         self.phase = "reset"
@@ -136,7 +134,7 @@ class GeneratingSystem(System):
 
     def start(self, worker: Worker, group: Group) -> None:
         k = len(self.episodes)
-        self.trips[k] = Trip(self.generation.plans(k), self.coming_factors.pop(k, []))
+        self.trips[k] = Trip(self.generation.plans(k), prod(self.coming_factors.pop(k, [])))
         super().start(worker, group)
 
     def begin_attempt(self, worker: Worker, episode: Episode) -> None:
@@ -325,7 +323,7 @@ class GeneratingSystem(System):
         if episode.state not in ("running", "paused"):
             return
         trip = self.trips[episode.k]
-        trip.factors.append(factor)
+        trip.factor *= factor
         if trip.request is not None and trip.engine is not None:
             trip.engine.lengthen(trip.request, factor)
 

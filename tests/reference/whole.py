@@ -12,11 +12,11 @@ more, and figures under `engine`:
   anything that ran, the time in which it was down included.
 - `wait_seconds`: what workers waited in lines, a part of `blocked`.
 
-`length_bias` is in tokens as drawn (output of all turns), and `episode_tokens` takes the place of
-`episode_seconds`, the means that it is the quotient of. Staleness is by episode; the seconds of a version
-are those in which a turn ran under it. The work of an update: `update_seconds` as drawn, then `+ tokens /
-1000 * token_gpu_ms / 1000 / gpus`, of the batch's context at the end (prompt, output, tools, as stragglers
-made it), correctly rounded sum.
+`episode_seconds.length_bias` is in tokens as drawn (output of all turns) where there are tokens, and
+`episode_tokens` has the means that it is the quotient of; those in seconds are None. Staleness is by
+episode; the seconds of a version are those in which a turn ran under it. The work of an update:
+`update_seconds` as drawn, then `+ tokens / 1000 * token_gpu_ms / 1000 / gpus`, of the batch's context at the
+end (prompt, output, tools, as stragglers made it), correctly rounded sum.
 
 A split: `engines = (gpus - trainer_gpus) / engine_gpus`, whole and at least 1, and `trainer.gpus` is
 `trainer_gpus`. Shared: `gpus / engine_gpus` engines, all GPUs train, and an update is
@@ -67,8 +67,9 @@ def generation_of(
     engine_speeds: Callable[[int], float] | None,
 ) -> Generation:
     engine = scenario["engine"]
+    step_ms = engine["step_ms"]
     shape = Shape.of(
-        engine["step_ms"],
+        step_ms if isinstance(step_ms, (int, float)) else {int(n): ms for n, ms in step_ms.items()},
         context_ms=engine.get("context_ms") or 0,
         prefill_ms=engine.get("prefill_ms") or 0,
         slots=engine.get("slots") or inf,
@@ -139,7 +140,9 @@ def run(
     seconds = result["workers"]["seconds"]
     line = seconds.pop("line")
     if plans is not None:
-        result["episode_tokens"] = result.pop("episode_seconds")
+        lengths = result["episode_seconds"]
+        result["episode_tokens"] = {name: lengths[name] for name in ("started_mean", "trained_mean")}
+        lengths["started_mean"] = lengths["trained_mean"] = None
     result["engine"] = {**figures(system), "wait_seconds": line}
     if scenario.get("cluster") is not None:
         result["cluster"] = cluster_figures(system, scenario["cluster"], result)

@@ -11,7 +11,7 @@ from emulator import events as ev
 from emulator.figures import TRAINER_STATES, WORKER_STATES, Figures
 from emulator.scenario import Scenario
 from tests.agreement import emulated
-from tests.scenarios import documents, scenarios
+from tests.scenarios import any_scenarios, documents, scenarios
 
 STALENESS = st.sampled_from([0, 0.5, 1, 2])
 
@@ -80,7 +80,7 @@ def assert_balanced(figures: Figures, t: float, where: Whereabouts) -> None:
 
 
 @examples(50)
-@given(scenarios())
+@given(any_scenarios())
 def test_the_accounts_balance_after_every_event(scenario: Scenario) -> None:
     events: list[ev.Event] = []
     run = emulated(scenario, events)

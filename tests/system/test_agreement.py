@@ -10,7 +10,7 @@ import emulator
 from emulator.errors import EndlessInstantError
 from emulator.scenario import Scenario
 from tests.agreement import assert_agrees
-from tests.scenarios import scenarios
+from tests.scenarios import any_scenarios
 
 TRACES: dict[str, list[float]] = {
     "ties": [4, 10, 3, 5, 2, 9, 8, 7, 20, 1, 6, 2, 3, 4, 4, 4, 12, 60, 5, 5],
@@ -195,9 +195,9 @@ def test_zero_durations_pass_time_where_updates_do(folder: Path) -> None:
 
 
 @settings(
-    max_examples=160,
+    max_examples=300,
 )
-@given(scenarios())
+@given(any_scenarios())
 def test_scenarios_with_every_option_agree(drawn: Scenario) -> None:
     run = assert_agrees(drawn)
     assert run.result["episodes"]["started"] >= run.result["episodes"]["trained"]
