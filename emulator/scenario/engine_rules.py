@@ -111,7 +111,7 @@ def cluster(
     if engine is None:
         yield Violation(where, "a cluster without engines", "an engine section beside it, or no cluster")
     elif engine.count is not None:
-        allowed = f"none beside a cluster, whose GPUs make {cluster.engines} engines"
+        allowed = f"none beside a cluster, which has GPUs for {cluster.engines}"
         yield Violation(("engine", "count"), str(engine.count), allowed, (where,))
     if trainer.gpus is not None:
         allowed = "none beside a cluster: cluster.trainer_gpus says it"

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, ModelWrapValidatorHandler, model_validator
 
+from emulator.scenario.presets import PresetName, presets
 from emulator.values.distributions import Constant, Distribution
 from emulator.values.scalars import MAX_SECONDS, MAX_WORKERS, Check, Number, Part, Seconds, Whole
 
@@ -86,9 +87,18 @@ class Turns(Part):
     """Tokens that each use of the tool adds to the context, rounded: a number or a distribution."""
 
 
+def _step_or_preset(schema: dict[str, Any]) -> None:
+    schema.pop("required", None)
+    schema["anyOf"] = [{"required": ["step_ms"]}, {"required": ["preset"]}]
+
+
 class Engine(Part):
     """What every inference engine is like; workers send it their requests."""
 
+    model_config = ConfigDict(json_schema_extra=_step_or_preset)
+
+    preset: Annotated[str | None, PresetName()] = None
+    """The name of an engine whose keys are taken where they are not given here."""
     count: Annotated[int, Whole(1, MAX_ENGINES)] | None = None
     """How many engines there are; absent where a ``cluster`` says it."""
     step_ms: Annotated[dict[int, float], StepTimes()] = Field(examples=[{1: 6.6, 64: 7.1, 256: 8.4}])
@@ -107,6 +117,20 @@ class Engine(Part):
     """Which engine an episode is sent to."""
     speed: Distribution = Constant(kind="constant", value=1.0)
     """Each engine's speed, drawn once: a factor (2 is twice as fast), or a distribution of factors."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _over_preset(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        named = data.get("preset") if isinstance(data, Mapping) else None
+        if named is None:
+            return handler(data)
+        known = presets()
+        # Beside a name that there is not, what the preset would have said is no further mistake.
+        found = known.get(named if isinstance(named, str) else "", next(iter(known.values())))
+        engine = handler({**found, **data})
+        # What the preset says was not given, so that another preset in its place says it.
+        engine.__pydantic_fields_set__.intersection_update(data)
+        return engine
 
 
 class Cluster(Part):

@@ -127,7 +127,7 @@ class _Spot:
         if self.missing:
             return self._told(self.key_place, "nothing", allowed)
         text = str(self.node.value)
-        hint = nearest(text, _choices(self.field.annotation)) if self.field else ""
+        hint = nearest(text, _choices(self.field)) if self.field else ""
         if text in self.kinds:
             hint = f"write {{kind: {text}}}"
         elif self.node.text.startswith('"') and _is_number(text):
@@ -192,10 +192,16 @@ def _siblings(model: type[BaseModel] | None) -> Iterator[tuple[str, type[BaseMod
             yield from ((kind_of(member), member) for member in members if member is not model)
 
 
-def _choices(annotation: Any) -> list[str]:
+def _choices(field: FieldInfo) -> list[str]:
+    """The texts that a field may be, where these are few."""
+    checks = _checks(field.annotation, field.metadata)
+    return [*_literals(field.annotation), *(choice for check in checks for choice in check.choices)]
+
+
+def _literals(annotation: Any) -> list[str]:
     if get_origin(annotation) is Literal:
         return [str(choice) for choice in get_args(annotation)]
-    return [choice for argument in get_args(annotation) for choice in _choices(argument)]
+    return [choice for argument in get_args(annotation) for choice in _literals(argument)]
 
 
 def _checks(annotation: Any, metadata: Iterable[Any]) -> Iterator[Check]:
@@ -219,7 +225,7 @@ def _describe(field: FieldInfo) -> str:
         return f"{short}a mapping with kind: {', '.join(kinds)}"
     if members:
         return f"a mapping with {', '.join(_names(members[0]))}"
-    return ", ".join(_choices(field.annotation))
+    return ", ".join(_literals(field.annotation))
 
 
 def _is_number(text: str) -> bool:

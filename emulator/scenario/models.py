@@ -13,7 +13,8 @@ from pydantic_core import PydanticCustomError
 from emulator.scenario import engine_rules, rules
 from emulator.scenario.engines import Cluster, Engine
 from emulator.scenario.learner import Learner
-from emulator.scenario.parts import Description, Environment, Events, Lane, Name, Rollout, Trainer
+from emulator.scenario.parts import LENGTHS, Description, Environment, Events, Lane, Name, Rollout, Trainer
+from emulator.scenario.presets import NOTE
 from emulator.strategies import AnyStrategy, Setting
 from emulator.values.distributions import Trace, traces
 from emulator.values.scalars import Part, Seconds, Speed, Whole
@@ -110,8 +111,10 @@ class Scenario(Part):
         parts: tuple[Scenario | Lane, ...] = (self, *self.lanes)
         for part in parts:
             if part.rollout is not None:
-                yield from traces(part.rollout.length)
-                yield from traces(part.rollout.speed)
+                for distribution in part.rollout.distributions():
+                    yield from traces(distribution)
+            if part.engine is not None:
+                yield from traces(part.engine.speed)
             if part.trainer is not None:
                 yield from traces(part.trainer.update_seconds)
             if part.environment is not None:
@@ -122,11 +125,13 @@ class Scenario(Part):
         taken = [self, *self.lane_scenarios()]
         mixed = any(
             one.rollout.group_size > 1
-            and isinstance(one.rollout.episode_seconds, Trace)
-            and one.rollout.episode_seconds.order != "sequential"
+            and isinstance(one.rollout.length, Trace)
+            and one.rollout.length.order != "sequential"
             for one in taken
         )
-        return [_MIXED] if mixed else []
+        named = (one.engine.preset for one in taken if one.engine is not None)
+        named_presets = dict.fromkeys(name for name in named if name is not None)
+        return [*([_MIXED] if mixed else []), *map(NOTE.format, named_presets)]
 
     def resolved(self) -> dict[str, Any]:
         """Return the scenario as a JSON-ready dict: defaults filled in, seconds as numbers, absolute paths.
@@ -203,9 +208,14 @@ def _over(base: Mapping[str, Any], lane: Any) -> Any:
 
 
 def _merged(base: Any, change: Any) -> Any:
-    """Merge mapping over mapping, key by key; one that gives ``kind`` replaces the whole."""
+    """Merge mapping over mapping, key by key; one that gives ``kind`` replaces the whole.
+
+    Of the keys that say how long episodes are, one replaces the others.
+    """
     if isinstance(base, Part):
         base = base.model_dump(mode="json", by_alias=True)
     if not isinstance(base, Mapping) or not isinstance(change, Mapping) or "kind" in change:
         return change
+    if any(change.get(name) is not None for name in LENGTHS):
+        base = {key: value for key, value in base.items() if key not in LENGTHS or key in change}
     return {**base, **{key: _merged(base.get(key), value) for key, value in change.items()}}

@@ -1,9 +1,10 @@
 """The sections of a scenario, their defaults and their limits, and the lanes that vary them."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from numpy.random import SeedSequence
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from emulator.scenario.engines import Cluster, Engine, Gpus, Milliseconds, Turns
 from emulator.scenario.learner import Learner
@@ -23,8 +24,19 @@ Description = Annotated[str, Text(2000, lines=True)]
 Events = Annotated[tuple[Event, ...], Field(max_length=MAX_EVENTS)]
 
 
+LENGTHS = ("episode_seconds", "episode_tokens", "turns")
+"""Keys of which one says how long episodes are."""
+
+
+def given(name: str) -> dict[str, Any]:
+    """The JSON Schema of a mapping in which a key is given, and is not null."""
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+
+
 class Rollout(Part):
     """The workers that generate episodes."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [given(name) for name in LENGTHS]})
 
     workers: Annotated[int, Whole(1, MAX_WORKERS)] = Field(examples=[64])
     """How many workers, each generating one episode at a time."""
@@ -52,10 +64,9 @@ class Rollout(Part):
 
     @model_validator(mode="after")
     def _one_length(self) -> "Rollout":
-        names = ("episode_seconds", "episode_tokens", "turns")
-        given = [name for name in names if getattr(self, name) is not None]
+        given = [name for name in LENGTHS if getattr(self, name) is not None]
         if len(given) != 1:
-            raise misfit(f"exactly one of {', '.join(names)}", " and ".join(given) or "none of them")
+            raise misfit(f"exactly one of {', '.join(LENGTHS)}", " and ".join(given) or "none of them")
         return self
 
     @property
@@ -64,6 +75,12 @@ class Rollout(Part):
         counts = None if self.turns is None else self.turns.count
         given = (self.episode_seconds, self.episode_tokens, counts)
         return next(distribution for distribution in given if distribution is not None)
+
+    def distributions(self) -> Iterator[Distribution]:
+        """Yield every distribution that it has."""
+        yield from (self.length, self.speed, self.prompt_tokens)
+        if self.turns is not None:
+            yield from (self.turns.output_tokens, self.turns.tool_seconds, self.turns.tool_tokens)
 
     @property
     def length_key(self) -> tuple[str, ...]:

@@ -127,9 +127,9 @@ def timeline(events: Sequence[Event], rollout: Rollout, engines: int, duration: 
             counted = isinstance(action.engines, int)
             last = action.engines - 1 if isinstance(action.engines, int) else max(action.engines)
             if last >= engines:
-                found = f"{last + 1} engines" if counted else f"engine {last}"
-                allowed = f"at most {engines} engines" if counted else f"engines from 0 to {engines - 1}"
-                allowed = allowed if engines else "workers: there is no engine"
+                found = f"a number of {last + 1}" if counted else f"engine {last}"
+                allowed = f"at most {engines}" if counted else f"engines from 0 to {engines - 1}"
+                allowed = f"{allowed}: there are no more" if engines else "workers: there is no engine"
                 yield Violation((*where, kind, "engines"), found, allowed, (("engine",), ("cluster",)))
 
 

@@ -13,7 +13,7 @@ def json_schema() -> dict[str, Any]:
     parts: dict[str, Any] = schema["$defs"]
     partial: dict[str, Any] = {}
     lane = parts["Lane"]["properties"]
-    for name in ("rollout", "trainer", "strategy", "environment", "learner"):
+    for name in ("rollout", "trainer", "strategy", "environment", "learner", "engine", "cluster"):
         lane[name] = _partial(lane[name], parts, partial)
     parts.update(partial)
     return {"$schema": _DIALECT, "title": "Scenario of the emulator", **schema}

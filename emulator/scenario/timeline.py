@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
 
 from emulator.scenario.engines import MAX_ENGINES
 from emulator.values.scalars import MAX_WORKERS, Aliased, Number, NumberSet, Part, Seconds, Whole, misfit
@@ -26,6 +27,14 @@ class _OneOf(Aliased):
     @classmethod
     def _choices(cls) -> list[str]:
         return [name for name, field in cls.model_fields.items() if field.default is None]
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        found = handler.resolve_ref_schema(handler(schema))
+        found["oneOf"] = [{"required": [name]} for name in cls._choices()]
+        return found
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "_OneOf":
@@ -102,8 +111,6 @@ _ACTIONS = ("straggler", "slow", "crash", "stall_trainer", "add_workers", "remov
 
 class Event(_OneOf):
     """One entry of the timeline: a time and exactly one action."""
-
-    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": [name]} for name in _ACTIONS]})
 
     at: Annotated[float, Seconds()] = Field(examples=["20m"])
     """When, in seconds from the start."""

@@ -7,6 +7,7 @@ that a mistake is reported in one plain sentence whether it comes from a file or
 import math
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
@@ -100,6 +101,11 @@ class Check(ABC):
     @abstractmethod
     def allowed(self) -> str:
         """What is allowed, in words."""
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """The texts that are allowed, where these are few."""
+        return ()
 
     @abstractmethod
     def convert(self, value: object) -> Any:

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from emulator.scenario import Scenario, json_schema
-from tests.scenarios import documents
+from tests.scenarios import documents, with_engines
 
 SCHEMA = json_schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
@@ -26,7 +26,7 @@ def test_the_schema_is_one():
 
 
 @settings(max_examples=60)
-@given(documents(lanes=True))
+@given(documents(lanes=True) | with_engines())
 def test_what_the_loader_accepts_the_schema_accepts(document: dict[str, Any]):
     VALIDATOR.validate(document)
     VALIDATOR.validate(Scenario.model_validate(document).resolved())
@@ -54,6 +54,17 @@ def test_what_the_loader_accepts_the_schema_accepts(document: dict[str, Any]):
         },
         {"lanes": [{"name": "a", "environment": {"retries": 2}}, {"name": "b", "environment": None}]},
         {"learner": {"loss": "vtrace"}, "lanes": [{"name": "a", "learner": {"steps": 2}}]},
+        {
+            "rollout": {"workers": 8, "turns": {"count": 3, "output_tokens": 200}, "prompt_tokens": 500},
+            "engine": {"preset": "qwen3-8b-h100"},
+            "cluster": {"gpus": 8, "engine_gpus": 2, "trainer_gpus": 4},
+            "lanes": [
+                {"name": "a", "cluster": {"trainer_gpus": 2}, "engine": {"slots": 4}},
+                {"name": "b", "rollout": {"episode_tokens": 600}},
+            ],
+            "events": [{"at": 60, "crash": {"engines": [1], "restart_seconds": 60}}],
+        },
+        {"engine": {"count": 2, "step_ms": {"1": 7, "64": 9.5}}},
         {"events": [{"at": "20m", "slow": {"workers": [1, 2], "factor": 5, "for": "10m"}}]},
     ],
 )
@@ -81,6 +92,14 @@ def test_short_forms_and_changes_of_lanes_are_accepted_by_both(changes: dict[str
         {"events": [{"at": 1, "stall_trainer": {"for_seconds": 1}}]},
         {"lanes": [{"name": "a", "seed": 1}]},
         {"lanes": [{"name": "a", "rollout": {"wokers": 1}}]},
+        {"rollout": {"workers": 8}},
+        {"rollout": {"workers": 8, "episode_seconds": 3, "episode_tokens": 3}},
+        {"engine": {"count": 2}},
+        {"engine": {"count": 2, "preset": "gpt-2"}},
+        {"engine": {"count": 2, "step_ms": {"none": 3}}},
+        {"cluster": {"gpus": 8, "engine_gpus": 1, "trainer_gpus": "all"}},
+        {"events": [{"at": 0, "slow": {"factor": 2, "for": 60}}]},
+        {"events": [{"at": 0, "crash": {"workers": 1, "engines": 1, "restart_seconds": 60}}]},
     ],
 )
 def test_mistakes_within_a_key_are_refused_by_both(changes: dict[str, Any]):
