@@ -12,7 +12,7 @@ FLOORS = (
     ("version", "text", "errors", "randomness", "files", "signals", "modes", "clock"),
     ("fluid", "values", "strategies", "scenario", "learner"),
     ("events", "journal", "trace", "system"),
-    ("figures", "episodes", "theory", "runs", "runner", "recording", "progress"),
+    ("figures", "episodes", "steady", "theory", "runs", "runner", "recording", "progress"),
     ("summary", "dashboard", "exports", "sweeps", "plots", "advice"),
     ("api", "emulator", "cli", "__main__"),
 )

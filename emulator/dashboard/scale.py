@@ -10,6 +10,7 @@ from emulator.events import Event, Start
 from emulator.figures.text import nice_step
 from emulator.recording import Recording
 from emulator.scenario import Scenario
+from emulator.steady import steady
 from emulator.values.distributions import Distribution, traces
 
 _DRAWS = 20_000
@@ -51,7 +52,9 @@ def scale(scenarios: Sequence[Scenario], recorded: Sequence[Sequence[Event]] = (
     """
     medians, tails, stragglers, rounds = [], [], [], []
     for scenario, events in zip(scenarios, recorded or [()] * len(scenarios), strict=True):
-        if _known(scenario.rollout.length):
+        if scenario.engine is not None:
+            draws = steady(scenario).seconds
+        elif _known(scenario.rollout.length):
             draws = scenario.rollout.length.sampler(SeedSequence(0))(_DRAWS)
         else:
             draws = np.array([event.duration for event in events if isinstance(event, Start)] or [0.0])

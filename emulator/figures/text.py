@@ -159,7 +159,7 @@ class Format:
 COUNT = Format("{:,}".format)
 NUMBER = Format(number)
 DECIMAL = Format(decimal, places=2)
-MAGNITUDE = Format(magnitude)
+MAGNITUDE = Format(magnitude, places=0)
 SHARE = Format(share, factor=100.0)
 SPAN = Format(span)
 MEAN_SPAN = Format(mean_span)

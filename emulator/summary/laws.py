@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from emulator.figures.engine_spec import TOKENS_PER_SECOND
 from emulator.figures.result import Quantity
 from emulator.figures.spec import DROPPED_SHARE, LINES, STALENESS, STALENESS_MAX, UPDATES_PER_HOUR
-from emulator.figures.text import setting
+from emulator.figures.text import MAGNITUDE, setting
 from emulator.runs import Run
 
 if TYPE_CHECKING:
@@ -39,11 +40,12 @@ def theory_beside(run: Run, *, ascii_only: bool, brief: bool = False) -> dict[st
     return texts
 
 
-_TOLD: tuple[Quantity[float], ...] = (*(line.head for line in LINES), DROPPED_SHARE)
+_TOLD: tuple[Quantity[float], ...] = (*(line.head for line in LINES), DROPPED_SHARE, TOKENS_PER_SECOND)
 
 
 def _write(value: float, figure: Quantity[float]) -> str:
-    return figure.format(value) if figure.unit == "%" else figure.format.mean(value)
+    as_shown = figure.unit == "%" or figure.format is MAGNITUDE
+    return figure.format(value) if as_shown else figure.format.mean(value)
 
 
 def _limit_words(limit: "Limit", figure: Quantity[float], *, ascii_only: bool, brief: bool) -> str:

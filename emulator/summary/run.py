@@ -1,6 +1,6 @@
 """What came of one run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,7 @@ class RunSummary:
             if law := theory.get(figure.name):
                 detail.append(f"{', ' if detail.plain[-1:].isalnum() else '  '}theory {law}", style=DIM)
             table.add_row(Text(name), Text(result.text(figure), style="bold"), detail)
-        for name, more in _further(result, theory.get(f.DROPPED_SHARE.name)):
+        for name, more in _further(result, theory):
             table.add_row(Text(name), Text(), Text(more))
         if run.interventions:
             table.add_row(Text("interventions"), Text(), Text(interventions_text(run.interventions)))
@@ -86,8 +86,9 @@ def _detail(
     return Text(", ".join(map(result.say, here)))
 
 
-def _further(result: Result, dropped: str | None) -> Iterator[tuple[str, str]]:
-    """The lines that some runs have: name and detail; `dropped` is what theory says of the share dropped."""
+def _further(result: Result, theory: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The lines that some runs have: name and detail, with what theory says of it."""
+    dropped = theory.get(f.DROPPED_SHARE.name)
     lost = [result.say(figure) for figure in f.LOST if result[figure]]
     if wasted := f.of_service(result, f.WASTED):
         lost.append(f"{share(wasted)} of worker time wasted")
@@ -102,7 +103,7 @@ def _further(result: Result, dropped: str | None) -> Iterator[tuple[str, str]]:
         yield "trainer", result.list((f.TRAINER_UPDATING, *held))
     for section in (Section.GROUPS, Section.ENVIRONMENT, Section.ENGINE, Section.CLUSTER):
         if result.has(section):
-            yield section.value, _section(result, section)
+            yield section.value, _section(result, section, theory)
     if result.has(Section.LEARNING):
         yield from _learning(result)
     if result[f.SPAN_MAX]:
@@ -112,11 +113,13 @@ def _further(result: Result, dropped: str | None) -> Iterator[tuple[str, str]]:
         yield f.PUBLICATIONS.label, result.text(f.PUBLICATIONS)
 
 
-def _section(result: Result, section: Section) -> str:
+def _section(result: Result, section: Section, theory: Mapping[str, str]) -> str:
     shown = [figure for figure in f.FIGURES if figure.section is section and Shown.SUMMARY in figure.shown]
     if section in (Section.ENVIRONMENT, Section.ENGINE):  # what did not happen is of no interest
-        return result.list(figure for figure in shown if result[figure]) or "no failures"
-    return ", ".join(map(result.say, shown))
+        shown = [figure for figure in shown if result[figure]]
+    laws = ((figure, theory.get(figure.name)) for figure in shown)
+    told = (result.say(figure) + (f" (theory {law})" if law else "") for figure, law in laws)
+    return ", ".join(told) or "no failures"
 
 
 def _learning(result: Result) -> Iterator[tuple[str, str]]:

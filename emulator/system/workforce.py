@@ -239,17 +239,19 @@ class Workforce:
         """End what is to end; returns the workers that are free by it, to be assigned."""
         now = self._loop.now
         freed: list[Worker] = []
+        # However many: each ends once what began, and its beginning counted where that was at this instant.
+        end = self._chronicle.emit_uncounted
         for ending in endings:
             match ending:
                 case Aborted(None, episode, cause):
                     self._sandboxes.take_back(episode)
-                    self._emit(ev.Abort(now, None, episode.number, cause))
+                    end(ev.Abort(now, None, episode.number, cause))
                 case Aborted(int(number), episode, cause):
                     self.workers[number].release()
-                    self._emit(ev.Abort(now, number, episode.number, cause))
+                    end(ev.Abort(now, number, episode.number, cause))
                     freed.append(self.workers[number])
                 case Dropped(group, cause):
-                    self._emit(ev.Drop(now, [episode.number for episode in group.finished], cause))
+                    end(ev.Drop(now, [episode.number for episode in group.finished], cause))
                     self._queue.take_groups((group,))
                     freed += self._relieve(group)
                 case SetAside(number, cause):

@@ -23,11 +23,16 @@ def known(scenario: Scenario) -> bool:
 def durations_of(scenario: Scenario) -> Durations | None:
     """How long episodes take; None where that depends on more than an independent draw.
 
-    Timelines, an environment that takes time or fails, workers of various speeds, correlated groups, and
-    traces that are not resampled do that.
+    Engines, timelines, an environment that takes time or fails, workers of various speeds, correlated groups,
+    and traces that are not resampled do that.
     """
     rollout = scenario.rollout
-    plain = not scenario.events and not _has_environment(scenario) and _independent(rollout.length)
+    plain = (
+        scenario.engine is None
+        and not scenario.events
+        and not _has_environment(scenario)
+        and _independent(rollout.length)
+    )
     if not plain or rollout.group_correlation or not isinstance(rollout.speed, Constant):
         return None
     durations = Durations(rollout.length, rollout.speed.value)
@@ -60,6 +65,16 @@ def busy_workers(scenario: Scenario) -> BusyWorkers | None:
     return process if isinstance(process, BusyWorkers) else None
 
 
+def steady_engines(scenario: Scenario) -> bool:
+    """Whether every worker is always at an engine or a tool, and each update takes the next batch.
+
+    As long as runs are not so short that their beginning counts.
+    """
+    plain = scenario.engine is not None and not scenario.events and not _has_environment(scenario)
+    process = busy_workers(scenario)
+    return plain and process is not None and process.cap is None
+
+
 def flows(scenario: Scenario) -> bool:
     """Whether each update takes simply the next batch to finish: busy workers, no bound, no groups."""
     process = busy_workers(scenario)
@@ -69,6 +84,8 @@ def flows(scenario: Scenario) -> bool:
 def busy_seconds_of(scenario: Scenario) -> float | None:
     """How long each update keeps the trainer, its push included; None where that varies."""
     trainer = scenario.trainer
+    if trainer.token_gpu_ms or (scenario.cluster is not None and scenario.cluster.is_shared):
+        return None
     regular = trainer.publish_every == 1 or not trainer.weight_sync_seconds
     if trainer.update_seconds.variance() or not regular:
         return None

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from emulator.scenario import Scenario
-from emulator.theory.conditions import busy_seconds_of, busy_workers, durations_of, flows, known, rounds_of
+from emulator.steady import steady
+from emulator.theory.conditions import (
+    busy_seconds_of,
+    busy_workers,
+    durations_of,
+    flows,
+    known,
+    rounds_of,
+    steady_engines,
+)
 from emulator.theory.laws import (
     asynchronous_rate,
     discarded_share,
@@ -42,6 +51,7 @@ def _bounds(scenario: Scenario) -> Iterator[tuple[str, Limit]]:
     """What holds in every run, whatever is injected."""
     trainer = scenario.trainer
     push = trainer.weight_sync_seconds if trainer.publish_every == 1 else 0.0
+    # Further time, for tokens or switches, makes it no faster.
     each = trainer.update_seconds.mean() + push
     if not trainer.update_seconds.variance() and each:
         law = "1 / (U + S): the trainer is never idle"
@@ -50,7 +60,27 @@ def _bounds(scenario: Scenario) -> Iterator[tuple[str, Limit]]:
         yield f"staleness.{bound.statistic}", Limit(bound.value, "at most", bound.law, bound.holds)
 
 
+def _of_engines(scenario: Scenario) -> Iterator[tuple[str, Limit]]:
+    """By Little's law, of engines whose workers are always at work."""
+    found, trainer = steady(scenario), scenario.trainer
+    if not math.isfinite(trainer.update_seconds.mean()):
+        return
+    holds = "many sequences on each engine"
+    law = "W = X (time in engines + tools), with the step of as many as then run"
+    yield "engine.tokens_per_second", Limit(found.tokens_per_second, "tends to", law, holds)
+    yield "engine.running_mean", Limit(found.running, "tends to", law, holds)
+    tokens = trainer.batch_size * found.tokens
+    update = trainer.update_seconds.mean() + trainer.weight_sync_seconds / trainer.publish_every
+    update += tokens / 1000 * trainer.token_gpu_ms / 1000 / scenario.training_gpus
+    rate = found.episodes_per_second / trainer.batch_size
+    rate = min(rate, 1 / update) if update else rate
+    law = "min(X / B, 1 / (U + S)), X by Little's law"
+    yield "updates_per_hour", Limit(3600 * rate, "tends to", law, "one of the two clearly the less")
+
+
 def _tendencies(scenario: Scenario) -> Iterator[tuple[str, Limit]]:
+    if steady_engines(scenario):
+        yield from _of_engines(scenario)
     durations = durations_of(scenario)
     if durations is None or not math.isfinite(durations.mean):
         return

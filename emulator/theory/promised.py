@@ -8,6 +8,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from emulator.scenario import Scenario
+from emulator.steady import steady
 from emulator.values.distributions import Distribution
 
 _DRAWS = 1000
@@ -24,6 +25,9 @@ def promised_episodes(scenario: Scenario) -> float:
     if environment is not None:
         longest = min(longest, environment.timeout_seconds or longest)
         reset = _mean(environment.reset_seconds, longest)
+    if scenario.engine is not None:
+        attempts = rollout.workers + scenario.duration * steady(scenario).episodes_per_second
+        return min(attempts, _held_back(scenario))
     speeds = _draws(rollout.speed)[:_SPEEDS, np.newaxis]
     with np.errstate(all="ignore"):
         seconds = np.fmin(_draws(rollout.length) / speeds, longest).mean(axis=1) + reset

@@ -141,3 +141,16 @@ def test_an_instant_without_an_end_stops_before_it_fills_the_memory() -> None:
         emulator.run(scenario(rollout=rollout, trainer=trainer), speed="max")
     assert caught.value.run is not None
     assert caught.value.run.result["episodes"]["started"] < 50_000
+
+
+def test_an_instant_may_discard_any_number_of_episodes_that_have_waited() -> None:
+    run = emulator.run(
+        scenario(
+            rollout={"workers": 8, "episode_seconds": 0.01},
+            trainer={"batch_size": 1, "update_seconds": 20},
+            strategy={"kind": "asynchronous", "max_staleness": 0, "enforce": "drop"},
+        ),
+        speed="max",
+    )
+    assert run.result["episodes"]["dropped"] == 32_014
+    assert run.result["updates"] == 2
