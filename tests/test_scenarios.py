@@ -1,6 +1,7 @@
 """Every bundled scenario shows what its description says."""
 
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -146,3 +147,73 @@ def test_stale_has_the_most_updates_where_the_least_is_learned() -> None:
     assert many["learning"]["minutes_to_80"] is None
     assert many["learning"]["reward"] < 0.65
     assert few["learning"]["reward"] > 0.95
+
+
+def tokens_per_second(result: dict[str, Any]) -> float:
+    return float(result["engine"]["tokens_per_second"])
+
+
+def test_shared_engine_generates_hardly_more_for_twice_the_workers() -> None:
+    rates = [tokens_per_second(lane) for lane in lanes_of("shared-engine").values()]
+    gains = [more / few for few, more in pairwise(rates)]
+    assert 1.4 < gains[0] < 1.6
+    assert gains == sorted(gains, reverse=True)
+    assert 1.05 < gains[-1] < 1.2
+    running = [lane["engine"]["running_mean"] for lane in lanes_of("shared-engine").values()]
+    assert running == pytest.approx([4, 8, 16, 32, 64], rel=0.001)
+
+
+def test_last_ones_run_faster_than_durations_drawn_one_by_one_suggest() -> None:
+    lanes = lanes_of("last-ones")
+    assert lanes["sync"]["updates"] > 1.5 * lanes["sync drawn"]["updates"]
+    gain, drawn = (
+        lanes[f"async{kind}"]["updates"] / lanes[f"sync{kind}"]["updates"] for kind in ("", " drawn")
+    )
+    assert 3 < gain < 3.5
+    assert 6 < drawn < 6.5
+
+
+def test_split_has_one_best_of_seven_and_starves_on_either_side() -> None:
+    updates = [lane["updates"] for lane in lanes_of("split").values()]
+    assert updates.index(max(updates)) == 4
+    assert updates[:5] == sorted(updates[:5])
+    assert updates[4:] == sorted(updates[4:], reverse=True)
+    assert 0.75 < updates[3] / updates[4] < updates[5] / updates[4] < 0.95
+    lanes = lanes_of("split")
+    assert lanes["8 train"]["trainer"]["utilisation"] > 0.95
+    assert lanes["56 train"]["trainer"]["utilisation"] < 0.5
+    for lane in lanes.values():
+        assert sum(lane["cluster"]["gpu_seconds"].values()) == pytest.approx(64 * 3600)
+
+
+def test_colocated_loses_to_a_good_split_and_beats_one_that_starves_the_trainer() -> None:
+    lanes = lanes_of("colocated")
+    updates = {name: lane["updates"] for name, lane in lanes.items()}
+    assert updates["starved async"] < 0.6 * updates["shared sync"]
+    assert updates["split async"] > 1.7 * updates["shared sync"]
+    assert updates["split sync"] < updates["shared sync"]
+    assert lanes["starved async"]["engine"]["kv_peak"] == pytest.approx(788_000, rel=0.001)
+    assert lanes["starved async"]["trainer"]["utilisation"] < 0.2
+
+
+def test_tool_bound_engines_fill_with_workers_until_the_cache_is_full() -> None:
+    lanes = list(lanes_of("tool-bound").values())
+    for few, more in pairwise(lanes[:3]):
+        assert more["updates"] > 1.8 * few["updates"]
+    assert lanes[1]["engine"]["running_mean"] < 2
+    assert lanes[1]["workers"]["seconds"]["acting"] > 0.75 * 32 * 3600
+    assert lanes[4]["updates"] < 1.2 * lanes[3]["updates"]
+    assert lanes[4]["engine"]["kv_peak"] == pytest.approx(350_000, rel=0.001)
+    assert lanes[4]["engine"]["preempted"] > 100
+    assert lanes[4]["workers"]["seconds"]["blocked"] > 0.3 * 256 * 3600
+
+
+def test_engine_crash_costs_asynchronous_a_few_updates_and_synchronous_none() -> None:
+    lanes = lanes_of("engine-crash")
+    for name in ("sync", "async"):
+        assert lanes[name]["episodes"]["failed"] in range(25, 33)
+    assert lanes["sync"]["updates"] == lanes["sync healthy"]["updates"]
+    assert 0.93 < lanes["async"]["updates"] / lanes["async healthy"]["updates"] < 0.97
+    idle = lanes["async"]["engine"]["idle"]
+    assert idle[0] == pytest.approx(600 / 3600, abs=0.01)
+    assert idle[1:] == pytest.approx([0, 0, 0], abs=0.001)

@@ -35,7 +35,7 @@ RUNNING: Figure[float] = _since(
 )
 UPDATES_PER_GPU_HOUR: Figure[float] = _since(
     "cluster.updates_per_gpu_hour",
-    "updates per GPU-hour",
+    "updates/GPU-hour",
     format=DECIMAL,
     words="{} updates per GPU-hour",
     column="/GPU-h",
@@ -63,7 +63,7 @@ ENGINE_FIGURES: tuple[Figure[Any], ...] = (
     UPDATES_PER_GPU_HOUR,
     _tokens(
         "cluster.trained_tokens_per_gpu_hour",
-        "trained tokens per GPU-hour",
+        "tokens/GPU-hour",
         words="{} trained tokens per GPU-hour",
         shown=Shown.TABLES,
     ),

@@ -109,7 +109,8 @@ class RaceSummary:
 
     def _cells(self, figure: Quantity[Any]) -> list[str]:
         """A figure in each lane; nothing where a lane has none of it."""
-        none = (None, 0) if isinstance(figure, Derived) or figure in f.LOST else (None,)
+        zero_says_nothing = isinstance(figure, Derived) or figure in f.LOST or f.is_of(figure, Section.ENGINE)
+        none = (None, 0) if zero_says_nothing else (None,)
         return ["" if result[figure] in none else result.text(figure) for result in self._results]
 
     def _lines(self) -> Iterator["_Row"]:
