@@ -52,7 +52,8 @@ class TrainerTask:
     def _look(self) -> None:
         """Discard what is stale, then take a batch if there is one."""
         self._summons.requested = False
-        if self.stalled:
+        # What a look discards can bring the next look at the same instant, when there is an update already.
+        if self.stalled or not self._summons.awaited:
             return
         complete, workforce = self._queue.complete, self._workforce
         while stale := self._decisions.stale(complete.values(), self._book.accounts):

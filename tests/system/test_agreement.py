@@ -233,3 +233,43 @@ def test_workers_that_held_what_a_closing_round_gives_up_go_on(
             }
         )
     )
+
+
+def test_what_a_look_discards_does_not_bring_a_second_batch_in_the_same_look() -> None:
+    # Stale groups leave a full queue, held members enter, and complete groups for two updates are there.
+    assert_agrees(
+        Scenario.model_validate(
+            {
+                "seed": 221681,
+                "duration": 100,
+                "rollout": {
+                    "workers": 4,
+                    "group_size": 2,
+                    "group_redundancy": 2,
+                    "queue_capacity": 8,
+                    "prompt_tokens": 71,
+                    "episode_tokens": 1502,
+                },
+                "trainer": {
+                    "batch_size": 2,
+                    "update_seconds": 10,
+                    "weight_sync_seconds": 5,
+                    "publish_every": 3,
+                    "token_gpu_ms": 900,
+                },
+                "strategy": {
+                    "kind": "asynchronous",
+                    "max_staleness": 1,
+                    "enforce": "cancel",
+                    "weights": "in_flight",
+                    "refresh_overhead": 2.25,
+                },
+                "events": [
+                    {"at": 37, "remove_workers": {"count": 3}},
+                    {"at": 18, "add_workers": {"count": 2}},
+                ],
+                "engine": {"step_ms": 8.5, "slots": 3, "routing": "by_worker", "speed": 2},
+                "cluster": {"gpus": 5, "engine_gpus": 1, "trainer_gpus": 2},
+            }
+        )
+    )
