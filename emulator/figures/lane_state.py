@@ -216,7 +216,8 @@ class LaneState(Hooks):
         self._on_admit(e)
         self.engines[e.engine].admit(e)
         worker = self.workers[e.worker]
-        self._work(worker, GENERATING, e.t)
+        if worker.account != GENERATING:  # as it is at the instant of a start, and nothing changes
+            self._work(worker, GENERATING, e.t)
         worker.engine = e.engine
 
     def _release(self, e: ev.Release) -> None:

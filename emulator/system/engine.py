@@ -102,6 +102,8 @@ class Engine:
         self._prefill_ms = shape.prefill_ms
         self._slots = inf if shape.slots is None else shape.slots
         self._kv_tokens = inf if shape.kv_tokens is None else shape.kv_tokens
+        self.load = 0
+        """Requests that run or wait."""
         self._alarm = Alarm(chronicle.timers)
         self._heap: list[tuple[float, int, Request]] = []
         self._admissions = 0
@@ -109,11 +111,6 @@ class Engine:
         self._at = self._stopped_until = 0.0
         self._target = inf
         self._x = self._y = 0.0
-
-    @property
-    def load(self) -> int:
-        """Requests that run or wait."""
-        return len(self.running) + len(self.line)
 
     async def run(self) -> None:
         """Sleep until a request ends or the cache is full; for ever."""
@@ -129,6 +126,7 @@ class Engine:
 
     def join(self, request: Request) -> None:
         """Stand in line with a request, and be admitted at once if there is room."""
+        self.load += 1
         self.line[request] = None
         self.serve()
         if not request.order:
@@ -136,45 +134,37 @@ class Engine:
 
     def serve(self) -> None:
         """Admit who waits, from the head of the line, as long as there is room."""
-        self._left.discard(self.number)
+        if self._left:
+            self._left.discard(self.number)
         line = self.line
         while line:
+            if self.frozen or self.down:
+                return
             request = next(iter(line))
-            if not self._admits(request):
+            running = len(self.running)
+            steps = self._steps_now()
+            held = self._held + running * (steps - self._steps)
+            if running and (running >= self._slots or held + request.context > self._kv_tokens):
                 return
             del line[request]
-            self._admit(request)
+            self._admit(request, steps, held)
 
-    def _admits(self, request: Request) -> bool:
-        if self.frozen or self.down:
-            return False
-        running = len(self.running)
-        if not running:
-            return True
-        if running >= self._slots:
-            return False
-        if self._kv_tokens == inf:
-            return True
-        grown = running * (self._steps_now() - self._steps)
-        return self._held + grown + request.context <= self._kv_tokens
-
-    def _admit(self, request: Request) -> None:
-        self._bring()
-        now = self._loop.now
+    def _admit(self, request: Request, steps: float, held: float) -> None:
+        """Run a request; by now the engine has made so many steps, and holds so much without it."""
+        now, tokens, context = self._loop.now, request.tokens, request.context
+        self._at, self._steps = now, steps
+        self._held = held = held + context
         self._admissions = order = self._admissions + 1
         self.running[request] = None
-        self._held += request.context
         request.order = order
-        request.begun = steps = self._steps
-        request.end = end = steps + request.tokens
+        request.begun = steps
+        request.end = end = steps + tokens
         heappush(self._heap, (end, order, request))
         prefill = self._prefill_ms * request.fresh / 1000 / self._speed / 1000
-        self._stopped_until = max(now, self._stopped_until) + prefill
+        until = self._stopped_until
+        self._stopped_until = (until if until > now else now) + prefill
         request.episode.generating_since = now
-        number = request.asker.number
-        self._emit(
-            ev.Admit(now, number, self.number, request.tokens, request.context, prefill, steps, self._held)
-        )
+        self._emit(ev.Admit(now, request.asker.number, self.number, tokens, context, prefill, steps, held))
         self._set_alarm()
 
     def take_out(self, request: Request, *, cached: bool) -> None:
@@ -188,6 +178,7 @@ class Engine:
             request.fresh = 0.0 if cached else request.context
         elif request in self.line:
             self._left.add(self.number)
+            self.load -= 1
             del self.line[request]
 
     def lengthen(self, request: Request, factor: float) -> None:
@@ -210,6 +201,7 @@ class Engine:
         self._emit(ev.Release(now, request.asker.number, self.number, tokens, self._steps, self._held))
         request.context += tokens
         request.order = 0
+        self.load -= 1
         del self.running[request]
         self._held -= request.context
         request.episode.stop_generating(now)
@@ -226,7 +218,10 @@ class Engine:
             tokens, request.tokens = request.tokens, 0.0
             self._release(request, tokens)
             request.asker.turn_over()
-            self.serve()
+            if self.line:
+                self.serve()
+            elif self._left:
+                self._left.discard(self.number)
 
     def _preempt(self) -> None:
         """The cache is full: the last admitted goes to the head of the line."""
@@ -237,6 +232,7 @@ class Engine:
         self.take_out(last, cached=False)
         if not before:
             self._left.discard(self.number)
+        self.load += 1
         self.line[last] = None
         self.line.move_to_end(last, last=False)
         self._emit(ev.Preempt(self._loop.now, last.asker.number, self.number))
@@ -245,10 +241,12 @@ class Engine:
 
     def _steps_now(self) -> float:
         """Steps made until now, without anything being changed; never beyond what the alarm is set for."""
-        ms = (self._loop.now - max(self._at, self._stopped_until)) * 1000
+        since, until = self._at, self._stopped_until
+        ms = (self._loop.now - (until if until > since else since)) * 1000
         if ms <= 0 or not self.running:
             return self._steps
-        return min(self._steps + steps_in(ms, self._x, self._y), self._target)
+        steps = self._steps + steps_in(ms, self._x, self._y)
+        return steps if steps < self._target else self._target
 
     def _bring(self) -> None:
         self._bring_to(self._steps_now())
@@ -283,8 +281,8 @@ class Engine:
         if self._kv_tokens != inf:
             target = min(target, max(steps, steps + (self._kv_tokens - self._held) / running))
         self._target = target
-        begin = max(self._loop.now, self._stopped_until)
-        self._alarm.set(begin + ms_of(target - steps, x, y) / 1000)
+        begin, until = self._loop.now, self._stopped_until
+        self._alarm.set((until if until > begin else begin) + ms_of(target - steps, x, y) / 1000)
 
     # -- what happens to the whole of it ------------------------------------------------------------
 

@@ -1,6 +1,8 @@
 """All engines of a lane: which of them an episode goes to, and what happens to several at once."""
 
 from collections.abc import Iterable
+from functools import partial
+from operator import attrgetter
 
 from emulator.fluid import StepTable
 from emulator.randomness import Draws, Streams
@@ -15,6 +17,8 @@ class Engines:
     def __init__(self, scenario: Scenario, chronicle: Chronicle, streams: Streams) -> None:
         self.left: set[int] = set()
         """The numbers of those that somebody left, and whose lines are to be served."""
+        self.down: set[int] = set()
+        """The numbers of those that are down."""
         self._chronicle = chronicle
         self._choices = 0
         shape = scenario.engine
@@ -36,9 +40,11 @@ class Engines:
 
     def choose(self, worker: int, group: int) -> Engine:
         """The engine for an episode, of those that are up; of all if none is."""
-        up = [engine for engine in self.all if not engine.down] or self.all
+        up = self.all
+        if self.down:
+            up = tuple(engine for engine in up if not engine.down) or up
         if self._routing == "least_loaded":
-            return min(up, key=_load)
+            return min(up, key=_LOAD)
         wanted = {"round_robin": self._choices, "by_worker": worker, "by_group": group}[self._routing]
         around = (self.all[(wanted + place) % len(self.all)] for place in range(len(self.all)))
         chosen = next(engine for engine in around if len(up) == len(self.all) or not engine.down)
@@ -98,13 +104,19 @@ class Engines:
         waited: list[Request] = []
         for engine in engines:
             lost += engine.crash()
-            self._chronicle.timers.call_at(self._chronicle.now + restart_seconds, engine.restart)
+            self.down.add(engine.number)
+            self._chronicle.timers.call_at(
+                self._chronicle.now + restart_seconds, partial(self._restart, engine)
+            )
         for engine in engines:
             for request in list(engine.line):
                 engine.take_out(request, cached=False)
                 waited.append(request)
         return lost, waited
 
+    def _restart(self, engine: Engine) -> None:
+        self.down.discard(engine.number)
+        engine.restart()
 
-def _load(engine: Engine) -> int:
-    return engine.load
+
+_LOAD = attrgetter("load")
