@@ -6,7 +6,7 @@ from typing import Any
 from emulator.figures.result import Figure, Section, Shown, part
 from emulator.figures.text import COUNT, DECIMAL, MAGNITUDE
 
-_since = partial(part, since="0.3.0")
+_since = partial(part, since="0.2.0")
 _tokens = partial(_since, unit="tokens", format=MAGNITUDE)
 _gpu_seconds = partial(_since, unit="s", section=Section.CLUSTER)
 
