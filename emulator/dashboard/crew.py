@@ -13,12 +13,17 @@ from emulator.dashboard.theme import AGES, Role
 ABSENT: Final = int(Role.ABSENT)
 IDLE: Final = int(Role.IDLE)
 RUN: Final = int(Role.RUN)
+ACTING: Final = int(Role.ACTING)
 GATED: Final = int(Role.GATED)
 WEIGHTS: Final = int(Role.WEIGHTS)
 BLOCKED: Final = int(Role.BLOCKED)
 DOWN: Final = int(Role.DOWN)
 STRAGGLER: Final = int(Role.STRAGGLER)
 
+_AT_IT = (RUN, ACTING, WEIGHTS)
+"""Of a worker that is at an episode."""
+
+_NEVER_FROZEN = (ABSENT, DOWN, ACTING)
 _FEW = 20  # one in so many that still run are waited for by all
 _OLDEST = 1e6  # medians; beyond it, nobody can tell one age from another
 
@@ -57,7 +62,7 @@ class Crew:
         """Seconds of all workers up to `t` by state; none for those that are absent."""
         states = np.frombuffer(self.state, np.uint8)
         if frozen:
-            states = np.where((states == ABSENT) | (states == DOWN), states, WEIGHTS)
+            states = np.where(np.isin(states, _NEVER_FROZEN), states, WEIGHTS)
         present = np.bincount(states, t - np.frombuffer(self.since), minlength=len(self.spent))
         seconds: list[float] = (present + self.spent).tolist()
         seconds[ABSENT] = 0.0
@@ -73,9 +78,10 @@ class Crew:
         """The worker that is at an episode while all others wait, if there is such a one."""
         count = self.count
         others = len(self.state) - count[ABSENT] - count[DOWN] - 1
-        if count[RUN] + count[WEIGHTS] != 1 or not others or count[IDLE] + count[GATED] != others:
+        at_it = [state for state in _AT_IT if count[state]]
+        if len(at_it) != 1 or count[at_it[0]] != 1 or not others or count[IDLE] + count[GATED] != others:
             return None
-        return self.state.find(RUN if count[RUN] else WEIGHTS)
+        return self.state.find(at_it[0])
 
     def running(self) -> list[int]:
         """Workers that generate, in order."""
@@ -90,7 +96,7 @@ class Crew:
         found, number = [], -1
         for _ in range(self.episode.count(episode)):
             number = self.episode.index(episode, number + 1)
-            if self.state[number] in (RUN, WEIGHTS):
+            if self.state[number] in _AT_IT:
                 found.append(number)
         return found
 
@@ -110,20 +116,21 @@ class Crew:
         Who stands still in a freeze waits for weights.
         """
         states = np.frombuffer(self.state, np.uint8).copy()
-        running = states == RUN
+        running = (states == RUN) | (states == ACTING)
         if self._few_are_waited_for():
             states[running] = STRAGGLER
         else:
             ages = self.ages(t)[running]
             shown = RUN + np.minimum(ages * self._shades, AGES - 1).astype(np.uint8)
+            shown[states[running] == ACTING] = ACTING
             shown[ages >= self._scale.straggler] = STRAGGLER
             states[running] = shown
         if self.flagged:
             states[[number for number in self.flagged if running[number]]] = STRAGGLER
         if frozen:
-            states[(states != ABSENT) & (states != DOWN)] = WEIGHTS
+            states[~np.isin(states, _NEVER_FROZEN)] = WEIGHTS
         return states
 
     def _few_are_waited_for(self) -> bool:
-        run, waiting, up = self.count[RUN], self.count[IDLE] + self.count[GATED], self.up
+        run, waiting, up = self.count[RUN] + self.count[ACTING], self.count[IDLE] + self.count[GATED], self.up
         return 0 < run <= max(1, up // _FEW) and waiting > 0 and run + waiting == up

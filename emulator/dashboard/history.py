@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from emulator import events as ev
 from emulator.dashboard.barrier import Barrier
-from emulator.dashboard.crew import ABSENT, BLOCKED, DOWN, GATED, IDLE, RUN, STRAGGLER, WEIGHTS, Crew
+from emulator.dashboard.crew import ABSENT, ACTING, BLOCKED, DOWN, GATED, IDLE, RUN, STRAGGLER, WEIGHTS, Crew
+from emulator.dashboard.engines import engine_states
 from emulator.dashboard.log import Entry, Log, worker
 from emulator.dashboard.past import Column, Past, Totals
 from emulator.dashboard.scale import Scale
@@ -36,11 +37,13 @@ _ENDLESS = 5  # times the longest wait before
 _ROLES = {
     records.GENERATING: RUN,
     records.OVERHEAD: WEIGHTS,
+    records.ACTING: ACTING,
     records.WAITING: IDLE,
     records.GATED: GATED,
     records.BLOCKED: BLOCKED,
     records.SANDBOX: BLOCKED,
     records.QUEUE: BLOCKED,
+    records.ENGINE: BLOCKED,
     records.FROZEN: WEIGHTS,
     records.DOWN: DOWN,
     records.ABSENT: ABSENT,
@@ -81,6 +84,12 @@ class History(LaneState):
         self._staleness = 0
         self._batch_staleness = 0.0
         self._next_column = scale.column
+        self.full_engine = 0 if scenario.engine is None else scenario.engine.slots or 0
+        """The most sequences that an engine runs, or has run so far where there is no limit."""
+
+    def engine_states(self) -> NDArray[np.uint8]:
+        """What each engine is shown as now: the more it runs, of all that it can or did, the brighter."""
+        return engine_states(self.engines, self.full_engine)
 
     def states(self) -> NDArray[np.uint8]:
         """What each worker is shown as now."""
@@ -101,7 +110,7 @@ class History(LaneState):
         if self.trainer_account != WAITING or not 0.0 < _ENDLESS * self.barrier.longest < waited:
             return None
         text = f"training has waited {span(waited)}"
-        running = np.flatnonzero(np.isin(self.states(), (RUN, STRAGGLER)))
+        running = np.flatnonzero(np.isin(self.states(), (RUN, ACTING, STRAGGLER)))
         if len(running):
             first = min(running.tolist(), key=self.crew.episode.__getitem__)
             text += f"; {worker(first)} is still at episode {self.crew.episode[first]}"
@@ -145,7 +154,7 @@ class History(LaneState):
             self._spend(past.closed * column)
         while (end := (past.closed + 1) * column) < t:
             self._spend(end)
-            past.close(Column(self.states().tobytes(), self.totals()))
+            past.close(Column(self.states().tobytes(), self.totals(), self.engine_states().tobytes()))
         self._next_column = end
 
     def _spend(self, t: float) -> None:
@@ -158,7 +167,7 @@ class History(LaneState):
         last = None
         if self.trainer_state != WAITING:
             self._trainer_seconds += 0.0 if self.stalled else passed
-        elif not self.stalled and count[RUN] + count[WEIGHTS] == 1:
+        elif not self.stalled and count[RUN] + count[ACTING] + count[WEIGHTS] == 1:
             last = crew.alone
         if last is None:
             self.barrier.over(self.t)
@@ -210,6 +219,14 @@ class History(LaneState):
                 self.barrier.lost(t, start.episode, cause)
             if cause != "crash":
                 self.log.lost(t, how, cause, 1)
+
+    def _on_admit(self, event: ev.Admit) -> None:
+        running = len(self.engines[event.engine].running) + 1
+        self.full_engine = max(self.full_engine, running)
+
+    def _on_engine(self, event: ev.EngineChange) -> None:
+        if event.cause == "restart":
+            self.log.add_up(event.t, "back", 1, "engine", "back")
 
     def _on_batch(self, update: ev.Update, starts: Sequence[ev.Start]) -> None:
         last = None if self._finished is None else ev.Finish(*self._finished)

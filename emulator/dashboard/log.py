@@ -86,6 +86,14 @@ def workers(numbers: list[int]) -> str:
     return ", ".join(worker(number) for number in numbers) or "no worker"
 
 
+def hit(given: dict[str, Any]) -> str:
+    """The workers or engines that an injection hits."""
+    engines = given.get("engines")
+    if engines is None:
+        return workers(given["workers"])
+    return f"engine {engines[0]}" if len(engines) == 1 else f"{len(engines)} engines"
+
+
 def worker(number: int) -> str:
     """A worker's name."""
     return f"w{number:03}"
@@ -108,8 +116,8 @@ _LOSSES = {
 
 _INJECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
     "straggler": lambda given: f"straggler: episode {given['episode']} takes x{given['factor']:g}",
-    "slow": lambda given: f"{workers(given['workers'])} slower x{given['factor']:g} for {span(given['for'])}",
-    "crash": lambda given: f"{workers(given['workers'])} crashed, back in {span(given['restart_seconds'])}",
+    "slow": lambda given: f"{hit(given)} slower x{given['factor']:g} for {span(given['for'])}",
+    "crash": lambda given: f"{hit(given)} crashed, back in {span(given['restart_seconds'])}",
     "stall_trainer": lambda given: f"trainer stalled for {span(given['for'])}",
     "add_workers": lambda given: f"{count(given['count'], 'worker')} joined",
     "remove_workers": lambda given: f"{workers(given['workers'])} left",

@@ -22,10 +22,11 @@ class Totals(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The end of a column: the state of each worker, and the totals until then."""
+    """The end of a column: the state of each worker, the totals until then, and the state of each engine."""
 
     states: bytes
     totals: Totals
+    engines: bytes = b""
 
 
 class Past:

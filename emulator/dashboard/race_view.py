@@ -203,7 +203,7 @@ def _why(lane: ShownLane) -> str:
     """What the last lane's workers did instead."""
     seconds = lane.history.seconds()
     service = sum(seconds) or 1.0
-    idle = 1 - seconds[Role.RUN] / service
+    idle = 1 - (seconds[Role.RUN] + seconds[Role.ACTING]) / service
     waited = lane.history.barrier.seconds
     alone = f", {text.span(waited)} all waited for one" if waited >= lane.history.scale.column else ""
     return f"{lane.name} workers idle {text.share(idle)}{alone}."

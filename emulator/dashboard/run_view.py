@@ -17,6 +17,7 @@ from emulator.dashboard.chrome import (
     put_words,
     timeline,
 )
+from emulator.dashboard.engines import ROWS, draw_engines
 from emulator.dashboard.meters import bar, histogram, reward_text, scaled, sparkline, staleness_bar
 from emulator.dashboard.state import ClockReading, Looking, ShownLane
 from emulator.dashboard.theme import Glyphs, Role
@@ -85,13 +86,15 @@ def waits(lane: ShownLane) -> tuple[str, Role]:
     """For what workers waited, as shares of their time."""
     seconds = lane.history.seconds()
     service = sum(seconds) or 1.0
-    busy = seconds[Role.RUN] / service
+    busy, acting = seconds[Role.RUN] / service, seconds[Role.ACTING] / service
     causes = ", ".join(
         f"{name} {text.share(seconds[state] / service)}"
         for state, name in _WAITS
         if seconds[state] >= service / 200
     )
-    return f"workers idle {text.share(1 - busy)}" + (f": {causes}" if causes else ""), Role.TEXT
+    tools = f"in tools {text.share(acting)}, " if acting else ""
+    idle = f"workers {tools}idle {text.share(max(0.0, 1 - busy - acting))}"
+    return idle + (f": {causes}" if causes else ""), Role.TEXT
 
 
 def _small(canvas: Canvas, lane: ShownLane) -> None:
@@ -122,8 +125,11 @@ def _whole(canvas: Canvas, lane: ShownLane, looking: Looking) -> None:
     verdict(canvas, 2, panel_top - 1, lane)
     side = 30 if canvas.width < 100 else min(33 + (canvas.width - 100) // 4, 60)
     area = Area(0, panel_top, canvas.width - side - 1, spark_top - panel_top)
-    _workers(canvas, area, lane, raster=looking.raster)
     _staleness(canvas, Area(area.width + 1, panel_top, side, area.height), lane)
+    if lane.scenario.engine is not None and area.height > 2 * ROWS:
+        _engines(canvas, area._replace(height=ROWS), lane, lane.scenario.engine.kv_tokens)
+        area = area._replace(y=area.y + ROWS, height=area.height - ROWS)
+    _workers(canvas, area, lane, raster=looking.raster)
     _sparklines(canvas, spark_top, lane)
     log_lines(canvas, log_top, [("", entry) for entry in lane.history.log_lines(lines)])
 
@@ -145,12 +151,19 @@ def _meters(canvas: Canvas, y: int, thick: int, lane: ShownLane) -> None:
     staleness_bar(canvas, Area(x, y + 1, canvas.width - x - 2, thick), lane)
 
 
+def _engines(canvas: Canvas, area: Area, lane: ShownLane, kv_tokens: int | None) -> None:
+    """The engines now."""
+    history = lane.history
+    draw_engines(canvas, area, history.engines, full=history.full_engine, t=history.t, kv_tokens=kv_tokens)
+
+
 def _workers(canvas: Canvas, area: Area, lane: ShownLane, *, raster: bool) -> None:
     """The workers: now, or by time."""
     history, glyphs = lane.history, canvas.glyphs
     inside = area.inside
     if raster:
-        title = f"rows = workers, time {glyphs.play}  a column is {text.span(history.scale.column)}"
+        rows = "workers, engines" if history.engines else "workers"
+        title = f"rows = {rows}, time {glyphs.play}  a column is {text.span(history.scale.column)}"
         canvas.box(area, title, legend(history, "blank idle  T trainer"))
         draw_raster(canvas, inside, history)
         return

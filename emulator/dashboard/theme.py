@@ -28,25 +28,26 @@ class Role(IntEnum):
     RUN_2 = 4
     RUN_3 = 5
     RUN_4 = 6
-    GATED = 7
-    WEIGHTS = 8
-    BLOCKED = 9
-    DOWN = 10
-    STRAGGLER = 11
-    TEXT = 12
-    DIM = 13
-    STRONG = 14
-    TITLE = 15
-    BUSY = 16
-    TRAINER = 17
-    STALE = 18
-    REST = 19
-    LIMIT = 20
-    MARK = 21
-    LEAD = 22
-    WARNING = 23
-    KEY = 24
-    OVERFLOW = 25
+    ACTING = 7
+    GATED = 8
+    WEIGHTS = 9
+    BLOCKED = 10
+    DOWN = 11
+    STRAGGLER = 12
+    TEXT = 13
+    DIM = 14
+    STRONG = 15
+    TITLE = 16
+    BUSY = 17
+    TRAINER = 18
+    STALE = 19
+    REST = 20
+    LIMIT = 21
+    MARK = 22
+    LEAD = 23
+    WARNING = 24
+    KEY = 25
+    OVERFLOW = 26
 
 
 class Look(NamedTuple):
@@ -84,6 +85,7 @@ DARK = _theme(
     _AGES,
     {
         Role.IDLE: Look("#5a6070", "bright_black"),
+        Role.ACTING: Look("#5fb3a3", "cyan"),
         Role.GATED: Look("#8a90a0", "white"),
         Role.WEIGHTS: Look("#f5f5f5", "bright_white"),
         Role.BLOCKED: Look("#d94801", "red", bold=True),
@@ -112,6 +114,7 @@ LIGHT = _theme(
     tuple(reversed(_AGES)),
     {
         Role.IDLE: Look("#9aa1ad", "white"),
+        Role.ACTING: Look("#2b7f70", "cyan"),
         Role.GATED: Look("#6b7280", "bright_black"),
         Role.WEIGHTS: Look("#111111", "black"),
         Role.BLOCKED: Look("#c23b00", "red", bold=True),
@@ -196,7 +199,7 @@ UNICODE = Glyphs(
     over="▓",
     bar=" ▏▎▍▌▋▊▉█",
     rest="·",
-    states="  ▂▃▅▆█:~x-!",
+    states="  ▂▃▅▆█o:~x-!",
     corners="┌┐└┘",
     across="─",
     down="│",
@@ -212,7 +215,7 @@ ASCII = Glyphs(
     over="%",
     bar="    ----#",
     rest=".",
-    states="  .-=+#:~x-!",
+    states="  .-=+#o:~x-!",
     corners="++++",
     across="-",
     down="|",

@@ -1,5 +1,6 @@
 """The workers: a grid of glasses that fill with the age of an episode, and the raster of workers by time."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -7,11 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from emulator.dashboard.canvas import Area, Canvas
-from emulator.dashboard.crew import BLOCKED, DOWN, GATED, RUN, STRAGGLER, WEIGHTS
+from emulator.dashboard.crew import ACTING, BLOCKED, DOWN, GATED, RUN, STRAGGLER, WEIGHTS
 from emulator.dashboard.history import History
 from emulator.dashboard.theme import AGES, Glyphs, Role
 
-_LEGEND = ((BLOCKED, "x blocked"), (GATED, ": gated"), (WEIGHTS, "~ reset or weights"), (DOWN, "- down"))
+_LEGEND = (
+    (ACTING, "o in a tool"),
+    (BLOCKED, "x blocked"),
+    (GATED, ": gated"),
+    (WEIGHTS, "~ reset or weights"),
+    (DOWN, "- down"),
+)
+
+_ROWS_TO_AN_ENGINE = 4
 
 
 def legend(history: History, first: str) -> str:
@@ -137,31 +146,42 @@ def _cell(glyphs: Glyphs, grid: Tiling, glass: tuple[int, int, float], below: in
             return glyphs.over * grid.width, Role.OVERFLOW
         labels = (f"!{age:.0f}x", f"!{age:.0f}", "!" * grid.width)
         return next(label for label in labels if len(label) <= grid.width).center(grid.width), state
+    if state == ACTING:
+        return (glyphs.states[state] if eighths > 8 * below else " ") * grid.width, state
     if state == Role.IDLE:
         return (" " if below else glyphs.dot) * grid.width, state
     return glyphs.states[state] * grid.width, state
 
 
 def draw_raster(canvas: Canvas, area: Area, history: History) -> None:
-    """The past, a row for each band of workers and the last for the trainer.
+    """The past, a row for each band of workers, then of engines if there are any, and the last the trainer.
 
     Blank is idle; dots are where time has not come yet.
     """
     x, y, width, height = area
-    columns = [column.states for column in history.past.last(width - 1)]
-    columns.append(history.states().tobytes())
-    rows = max(1, min(height - 1, max(len(states) for states in columns)))
+    columns = [(column.states, column.engines) for column in history.past.last(width - 1)]
+    columns.append((history.states().tobytes(), history.engine_states().tobytes()))
+    engines = min(len(history.engines), height // _ROWS_TO_AN_ENGINE)
+    _bands_by_time(canvas, Area(x, y, width, height - 1 - engines), [workers for workers, _ in columns])
+    if engines:
+        _bands_by_time(canvas, Area(x, y + height - 1 - engines, width, engines), [e for _, e in columns])
+    busy = history.past.rates(width - 1).trainer()
+    text = "".join("T" if share is not None and share >= 0.5 else " " for share in busy)
+    canvas.put(x, y + height - 1, text, Role.TRAINER)
+
+
+def _bands_by_time(canvas: Canvas, area: Area, columns: Sequence[bytes]) -> None:
+    """States by column, in as many rows as there are, or as have room."""
+    x, y, width, height = area
+    rows = max(1, min(height, max(len(states) for states in columns)))
     picture = np.zeros((len(columns), rows), np.uint8)
     for i, states in enumerate(columns):
         band = bands(states, rows)
         picture[i, : len(band)] = np.frombuffer(band, np.uint8)
     glyphs, to_come = canvas.glyphs.states, canvas.glyphs.rest * (width - len(columns))
-    lines = max(1, (height - 1) // rows)
+    lines = max(1, height // rows)
     for row, codes in enumerate(np.ascontiguousarray(picture.T)):
         roles = codes.tobytes()
         text = "".join([glyphs[code] for code in roles])
         for line in range(y + row * lines, y + (row + 1) * lines):
             canvas.put(canvas.cells(x, line, text, roles), line, to_come, Role.REST)
-    busy = history.past.rates(width - 1).trainer()
-    text = "".join("T" if share is not None and share >= 0.5 else " " for share in busy)
-    canvas.put(x, y + height - 1, text, Role.TRAINER)

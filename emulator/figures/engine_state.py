@@ -24,14 +24,14 @@ class EngineRecord:
     """
 
     __slots__ = (
-        *("at", "down", "held", "number", "running", "speed", "steps", "until", "waiting"),
+        *("at", "down", "held", "number", "own_speed", "running", "speed", "steps", "until", "waiting"),
         *("_context_ms", "_kv_tokens", "_step"),
     )
 
     def __init__(self, number: int, context_ms: float, kv_tokens: float, step: StepTable) -> None:
         self.number = number
         self.at = self.steps = self.held = self.until = 0.0
-        self.speed = 1.0
+        self.speed = self.own_speed = 1.0
         self.down = False
         self.running: dict[int, Stay] = {}
         self.waiting: dict[int, None] = {}
@@ -50,6 +50,16 @@ class EngineRecord:
         target = min(stay.end for stay in self.running.values())
         target = min(target, max(self.steps, self.steps + (self._kv_tokens - self.held) / running))
         return min(self.steps + steps_in(ms, x, y), target) if x > 0 else target
+
+    def step_ms_at(self, t: float) -> float:
+        """Milliseconds that a decode step takes at `t`."""
+        held = self.held_at(t)
+        return (self._step(len(self.running)) + self._context_ms * held / 1000) / self.speed
+
+    @property
+    def slowed(self) -> bool:
+        """Whether it is slower than it was at first."""
+        return self.speed < self.own_speed
 
     def held_at(self, t: float) -> float:
         """The tokens of context held at `t`."""
@@ -83,6 +93,8 @@ class EngineRecord:
         """Something happened to the whole of it."""
         self._bring(e.t, e.steps, e.held)
         self.speed, self.until = e.speed, e.until
+        if e.cause == "start":
+            self.own_speed = e.speed
         if e.cause in ("crash", "restart"):
             self.down = e.cause == "crash"
 

@@ -61,6 +61,40 @@ def learning(lanes: int = 0) -> list[ShownLane]:
     return lanes_at(scenario.lane_scenarios() or [scenario], 1000)
 
 
+@cache
+def engines(count: int = 4) -> list[ShownLane]:
+    """A run whose episodes go through engines, one of which has crashed, and one is slow."""
+    uniform = {"kind": "uniform", "low": 20, "high": 400}
+    scenario = long_tail(
+        16 * count,
+        1100,
+        rollout={
+            "workers": 16 * count,
+            "turns": {
+                "count": {"kind": "uniform", "low": 1, "high": 12},
+                "output_tokens": uniform,
+                "tool_seconds": {"kind": "uniform", "low": 0, "high": 12},
+                "tool_tokens": uniform,
+            },
+            "prompt_tokens": 500,
+        },
+        engine={
+            "count": count,
+            "step_ms": {1: 7, 16: 12},
+            "context_ms": 0.5,
+            "prefill_ms": 20,
+            "slots": 10,
+            "kv_tokens": 40_000,
+        },
+        events=[
+            {"at": 600, "slow": {"engines": [2], "factor": 3, "for": 1000}},
+            {"at": 900, "crash": {"engines": [1], "restart_seconds": 300}},
+        ],
+        lanes=[],
+    )
+    return lanes_at([scenario], 1000)
+
+
 def frame(
     lanes: Sequence[ShownLane],
     size: tuple[int, int],
@@ -81,7 +115,12 @@ def frames() -> Iterator[tuple[str, Callable[[], Canvas]]]:
         yield f"lanes-4-{at}", lambda size=size: frame(race(4), size)
         yield f"learning-run-{at}", lambda size=size: frame(learning(), size)
         yield f"learning-race-{at}", lambda size=size: frame(learning(4), size)
+        yield f"engines-{at}", lambda size=size: frame(engines(), size)
     medium = (100, 30)
+    yield "engines-raster-100x30", lambda: frame(engines(), medium, Looking(raster=True))
+    yield "engines-ascii-100x30", lambda: frame(engines(), medium, glyphs=ASCII)
+    yield "engines-64-100x30", lambda: frame(engines(64), medium)
+    yield "engines-60x12", lambda: frame(engines(), (60, 12))
     yield "race-60x12", lambda: frame(race(), (60, 12))
     yield "run-60x12", lambda: frame(run(), (60, 12))
     yield "run-20x5", lambda: frame(run(), (20, 5))

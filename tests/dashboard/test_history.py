@@ -15,7 +15,7 @@ from emulator.figures import Figures
 from emulator.runner import run_lanes
 from emulator.scenario import Scenario
 from tests.dashboard.scenarios import lanes_at, long_tail
-from tests.scenarios import scenarios
+from tests.scenarios import any_scenarios
 
 FOUR = Scale(median=20.0, tail=20.0, straggler=60.0, column=10.0)
 
@@ -33,8 +33,8 @@ def four_workers(kind: str, **changes: object) -> Scenario:
     )
 
 
-@given(scenarios())
-@settings(max_examples=40)
+@given(any_scenarios())
+@settings(max_examples=60)
 def test_totals_are_those_of_the_figures(scenario: Scenario) -> None:
     history, events = History(scenario, scale([scenario])), list[ev.Event]()
     run = run_lanes([scenario], speed="max", sinks=[[history.add, events.extend]])[0]

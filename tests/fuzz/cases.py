@@ -15,6 +15,7 @@ from numpy.random import SeedSequence
 
 import emulator
 from emulator.scenario import Scenario
+from emulator.steady import steady
 from tests.fuzz import recordings, scenarios
 from tests.fuzz.calling import call
 from tests.fuzz.checks import FaultError, exported, strict_json
@@ -193,10 +194,15 @@ def _workers(scenario: Scenario) -> int:
 
 
 def _episodes_a_second(scenario: Scenario) -> float:
-    """About how many episodes are started in an emulated second."""
+    """About how many episodes are started in an emulated second; of one through engines, its requests."""
+    rollout = scenario.rollout
+    if scenario.engine is not None:
+        turns = 1.0 if rollout.turns is None else min(rollout.turns.count.mean(), 1e9)
+        return steady(scenario).episodes_per_second * turns * _workers(scenario) / rollout.workers
+    assert rollout.episode_seconds is not None
     with np.errstate(all="ignore"):
-        durations = scenario.rollout.episode_seconds.sampler(SeedSequence(1))(100)
-        speeds = scenario.rollout.speed.sampler(SeedSequence(1))(100)
+        durations = rollout.episode_seconds.sampler(SeedSequence(1))(100)
+        speeds = rollout.speed.sampler(SeedSequence(1))(100)
         mean = float(np.minimum(durations, scenario.duration).mean()) / max(float(speeds.mean()), 1e-300)
     if scenario.environment is not None and scenario.environment.timeout_seconds is not None:
         mean = min(mean, scenario.environment.timeout_seconds)
