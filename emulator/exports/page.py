@@ -18,6 +18,7 @@ from emulator.exports.style import STYLE
 from emulator.exports.tracks import Tracks
 from emulator.figures import GENERATING, Result
 from emulator.figures import spec as f
+from emulator.figures.engine_spec import RUNNING
 from emulator.figures.result import Quantity, Section, Shown
 from emulator.figures.text import clock_time, count
 from emulator.recording import RecordedLane, Recording
@@ -32,6 +33,7 @@ _TIMELINE_ROWS = 64
 _LEGEND = (
     ("w-3", "generating"),
     ("w-straggler", "straggler"),
+    ("w-acting", "in a tool"),
     ("w-overhead", "overhead"),
     ("w-frozen", "weights"),
     ("w-gated", "gated"),
@@ -82,6 +84,7 @@ class _Drawn:
         self.queue = series.depth()
         self.staleness = _staleness(tracks, series)
         self.reward = _reward(tracks, series)
+        self.running = series.running() if tracks.engines else []
         self.marks = [(event.t, injection(event.action)) for event in tracks.injections]
         self.count = tracks.rows
         self.grids = LaneSeries(tracks, _TIMELINE_COLUMNS, t_end).timeline(_TIMELINE_ROWS, straggler)
@@ -148,6 +151,10 @@ def _lanes(recording: Recording, results: Sequence[Result]) -> Iterator[str]:
         if result.has(Section.LEARNING):
             rewards = plots.line("reward", one.reward, t_end, 1.0, kind="busy", marks=one.marks)
             yield _plot(f.REWARD, result.text(f.REWARD), rewards)
+        if one.running:
+            top = plots.ceiling(max([1.0, *(value for value in one.running if value)]))
+            running = plots.line(RUNNING.label, one.running, t_end, top, kind="queue", marks=one.marks)
+            yield _plot(RUNNING, f"mean {result.text(RUNNING)}", running)
         histogram = f.STALENESS_HISTOGRAM
         counts = plots.histogram(histogram.label, result[histogram] or [], limit)
         yield _plot(histogram, histogram.unit, counts)
@@ -197,6 +204,10 @@ def _figures(result: Result) -> str:
         for line in f.LINES
     ]
     cards.append(_card(result, f.TRAINED, [f.STARTED, *(figure for figure in f.LOST if result[figure])]))
+    for section in (Section.ENGINE, Section.CLUSTER):
+        shown = [figure for figure in f.FIGURES if f.is_of(figure, section) and _on_page(result, figure)]
+        if shown:
+            cards.append(_card(result, shown[0], [figure for figure in shown[1:] if result[figure]]))
     if result.has(Section.LEARNING):
         cards.append(_card(result, f.REWARD, [f.MINUTES_TO_80]))
     return f"<dl>{''.join(cards)}</dl>\n"

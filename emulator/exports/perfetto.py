@@ -137,6 +137,10 @@ class _Process:
         tracks = self._tracks
         for t, depth in tracks.depths:
             yield self._event("C", "queue depth", t, None, args={"episodes": depth})
+        for number, loads in enumerate(tracks.loads):
+            for t, running, waiting in loads:
+                load = {"running": running, "waiting": waiting}
+                yield self._event("C", f"engine {number}", t, None, args=load)
         for batch in tracks.batches:
             mean = sum(batch.staleness) / len(batch.staleness)
             yield self._event("C", "staleness", batch.t, None, args={"mean": round(mean, 4)})

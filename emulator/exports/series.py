@@ -1,6 +1,6 @@
 """What a lane did over time, in columns of equal length: shares, means, and the timeline of its workers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,13 +43,22 @@ class LaneSeries:
 
     def depth(self) -> list[float | None]:
         """The mean depth of the queue."""
-        times = np.array([t for t, _ in self._tracks.depths] + [self._tracks.lane.t_end])
-        depths = np.array([depth for _, depth in self._tracks.depths], np.float64)
+        return self._means([self._tracks.depths])
+
+    def running(self) -> list[float | None]:
+        """The mean number of sequences that an engine runs."""
+        return self._means([[(t, running) for t, running, _ in loads] for loads in self._tracks.loads])
+
+    def _means(self, levels: Sequence[Sequence[tuple[float, int]]]) -> list[float | None]:
+        """The mean of some numbers, each given by when it changed and to what."""
         grid = np.zeros((1, self.count))
-        rows = np.zeros(len(depths), np.int64)
-        self._deposit(grid, rows, times[:-1], times[1:], depths)
+        for level in levels:
+            times = np.array([t for t, _ in level] + [self._tracks.lane.t_end])
+            values = np.array([value for _, value in level], np.float64)
+            self._deposit(grid, np.zeros(len(values), np.int64), times[:-1], times[1:], values)
         ended = int(np.ceil(self._tracks.lane.t_end / self.width - 1e-9))
-        return [float(v / self.width) if i < ended else None for i, v in enumerate(grid[0])]
+        each = self.width * len(levels)
+        return [float(v / each) if i < ended else None for i, v in enumerate(grid[0])]
 
     def timeline(self, rows: int, straggler: float) -> Floats:
         """Worker seconds by account of `ACCOUNTS`, row (a band of workers) and column.

@@ -5,13 +5,14 @@ STYLE = """\
   --ground: #ffffff; --card: #f4f6f9; --text: #1f2430; --dim: #5d6675; --rule: #d4d9e1; --wall: #e9ecf1;
   --busy: #2f7fb8; --trainer: #6a4fb3; --queue: #18806c; --stale: #b87400; --amber: #e09600; --alert: #c23b00;
   --g0: #cfe3f2; --g1: #9ecae1; --g2: #66a5d1; --g3: #2f7fb8; --weights: #3b4252; --gated: #a9b0bd;
+  --acting: #8fccbe;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #14161b; --card: #1d2027; --text: #d8dbe2; --dim: #98a0b0; --rule: #343945; --wall: #22262e;
     --busy: #66a5d1; --trainer: #b7a3e0; --queue: #6cc7b0; --stale: #f0a500; --amber: #f0a500;
     --alert: #ff7f3f; --g0: #24506f; --g1: #2f7fb8; --g2: #66a5d1; --g3: #9ecae1; --weights: #f5f5f5;
-    --gated: #6a7182;
+    --gated: #6a7182; --acting: #2f6f63;
   }
 }
 * { box-sizing: border-box; }
@@ -57,7 +58,8 @@ figure > svg { display: block; width: 100%; height: auto; }
 .wall, .w-none { fill: var(--wall); }
 .w-0 { fill: var(--g0); } .w-1 { fill: var(--g1); } .w-2 { fill: var(--g2); } .w-3 { fill: var(--g3); }
 .w-straggler { fill: var(--amber); } .w-overhead, .w-frozen { fill: var(--weights); }
-.w-gated { fill: var(--gated); } .w-blocked, .w-down { fill: var(--alert); }
+.w-acting { fill: var(--acting); } .w-gated { fill: var(--gated); }
+.w-blocked, .w-down { fill: var(--alert); }
 .w-down { opacity: .55; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem .9rem; margin: .2rem 0 0; color: var(--dim); }
 .legend { font-size: .85rem; }
@@ -73,7 +75,7 @@ footer { color: var(--dim); font-size: .82rem; margin-top: 1rem; }
     --ground: #fff; --card: #fff; --text: #000; --dim: #444; --rule: #bbb; --wall: #eee;
     --busy: #2f7fb8; --trainer: #6a4fb3; --queue: #18806c; --stale: #b87400; --amber: #e09600;
     --alert: #c23b00; --g0: #cfe3f2; --g1: #9ecae1; --g2: #66a5d1; --g3: #2f7fb8;
-    --weights: #3b4252; --gated: #a9b0bd;
+    --weights: #3b4252; --gated: #a9b0bd; --acting: #8fccbe;
   }
   body { max-width: none; padding: 0; font-size: 11px; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }

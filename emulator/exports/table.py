@@ -1,14 +1,13 @@
 """Episodes as CSV, one a row: when each started, finished and was trained, under which versions, its outcome.
 
-What did not happen is left empty. The columns are those of `emulator.episodes.EPISODE`; a race has one more,
-the lane.
+What did not happen is left empty. The columns are those of `emulator.episodes.EPISODE`, with engines further
+ones; a race has one more, the lane.
 """
 
 import csv
 import math
 from typing import Any, TextIO
 
-from emulator.episodes import EPISODE
 from emulator.exports.settings import Settings
 from emulator.recording import Recording
 from emulator.text import defused
@@ -17,11 +16,13 @@ from emulator.text import defused
 def write(recording: Recording, settings: Settings, file: TextIO) -> None:
     """Write the episodes of all lanes."""
     rows = csv.writer(file, lineterminator="\n")
-    names = list(EPISODE.names or ())
+    # Lanes without engines leave their columns empty.
+    names = max((list(lane.episodes.dtype.names or ()) for lane in recording.lanes), key=len)
     rows.writerow(["lane", *names] if recording.is_race else names)
     for lane in recording.lanes:
         lead = [defused(lane.name)] if lane.name is not None else []
-        rows.writerows([*lead, *map(_cell, row)] for row in lane.episodes.tolist())
+        table = lane.episodes.tolist()
+        rows.writerows([*lead, *map(_cell, row), *[""] * (len(names) - len(row))] for row in table)
 
 
 def _cell(value: Any) -> Any:

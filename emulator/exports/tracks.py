@@ -59,10 +59,13 @@ class Tracks(EpisodeState):
         self.batches: list[Batch] = []
         self.depths: list[tuple[float, int]] = [(0.0, 0)]
         """The queue's depth from each moment on, when that had settled."""
+        self.loads: list[list[tuple[float, int, int]]] = [[(0.0, 0, 0)] for _ in self.engines]
+        """What each engine runs, and how many wait for it, from each moment on, when that had settled."""
         self.injections: list[ev.Inject] = []
         self.lessons: list[ev.Learn] = []
         self._open = {who: Stretch(who, WAITING, 0.0, 0.0, -1, 0.0, "") for who in (TRAINER, *self.workers)}
         self.add(lane.events)
+        self._on_pass(lane.t_end)
         for who in list(self._open):
             self._end(who, lane.t_end)
 
@@ -75,6 +78,12 @@ class Tracks(EpisodeState):
         if self.depths[-1][0] == t:
             self.depths.pop()
         self.depths.append((t, self.depth))
+
+    def _on_pass(self, t: float) -> None:
+        for engine, loads in zip(self.engines, self.loads, strict=True):
+            load = len(engine.running), len(engine.waiting)
+            if loads[-1][1:] != load:
+                loads.append((self.t, *load))
 
     def _on_worker(self, worker: WorkerRecord, before: str, t: float) -> None:
         super()._on_worker(worker, before, t)

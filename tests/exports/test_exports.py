@@ -79,6 +79,22 @@ HARD: dict[str, Any] = {
     "lanes": [],
 }
 
+ENGINES: dict[str, Any] = {
+    "events": [{"at": 200, "crash": {"engines": [1], "restart_seconds": 60}}],
+    "rollout": {
+        "workers": 24,
+        "turns": {
+            "count": {"kind": "uniform", "low": 1, "high": 5},
+            "output_tokens": {"kind": "uniform", "low": 50, "high": 500},
+            "tool_seconds": {"kind": "uniform", "low": 0, "high": 9},
+        },
+    },
+    "trainer": {"batch_size": 8, "update_seconds": 9, "weight_sync_seconds": 2},
+    "strategy": {"kind": "asynchronous", "weight_sync": "pause"},
+    "engine": {"count": 3, "step_ms": {1: 9, 8: 15}, "prefill_ms": 50, "slots": 4},
+    "lanes": [],
+}
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -88,10 +104,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     emulator.run(race, speed="max", record=folder / "run.jsonl")
     hard = long_tail(duration=600.0, **HARD)
     emulator.run(hard, speed="max", record=folder / "hard.jsonl.gz")
+    engines = long_tail(duration=600.0, **ENGINES)
+    emulator.run(engines, speed="max", record=folder / "engines.jsonl.gz")
     return folder
 
 
-NAMES = ("race.jsonl.gz", "run.jsonl", "hard.jsonl.gz")
+NAMES = ("race.jsonl.gz", "run.jsonl", "hard.jsonl.gz", "engines.jsonl.gz")
 
 
 # -- trace --------------------------------------------------------------------------------------
@@ -357,6 +375,58 @@ def test_the_table_has_every_episode_with_its_stamps(folder: Path, name: str) ->
             assert int(row[version] or -1) == episode[version]
 
 
+def test_of_a_lane_with_engines_a_table_has_what_they_made_of_each_episode(folder: Path) -> None:
+    recording = export(folder / "engines.jsonl.gz", folder / "engines.csv", force=True)
+    with (folder / "engines.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    result = recording.lanes[0].result
+    assert result is not None
+    seconds = result["workers"]["seconds"]
+    sums = {
+        "tokens": result["engine"]["tokens"],
+        "generating_seconds": seconds["generating"],
+        "acting_seconds": seconds["acting"],
+        "line_seconds": result["engine"]["wait_seconds"],
+    }
+    for name, total in sums.items():
+        assert sum(float(row[name]) for row in rows) == pytest.approx(total), name
+    trained = [row for row in rows if row["outcome"] == "trained"]
+    assert all(float(row["tokens"]) == pytest.approx(float(row["duration"])) for row in trained)
+    assert {row["engine"] for row in trained} == {"0", "1", "2"}
+
+
+def test_lanes_without_engines_leave_the_columns_of_engines_empty(tmp_path: Path) -> None:
+    mixed = long_tail(
+        duration=60.0,
+        **{
+            **ENGINES,
+            "events": [],
+            "lanes": [{"name": "own", "engine": None, "rollout": {"episode_seconds": 9}}, {"name": "shared"}],
+        },
+    )
+    emulator.race(mixed, speed="max", record=tmp_path / "mixed.jsonl")
+    export(tmp_path / "mixed.jsonl", tmp_path / "mixed.csv")
+    with (tmp_path / "mixed.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["tokens"] == "" for row in rows if row["lane"] == "own"} == {True}
+    assert {row["tokens"] == "" for row in rows if row["lane"] == "shared"} == {False}
+
+
+def test_loads_of_engines_are_counters_and_their_mean_that_of_the_result(folder: Path) -> None:
+    recording, told = trace_of(folder, "engines.jsonl.gz")
+    counters = [event for event in told if event["ph"] == "C" and event["name"] == "engine 1"]
+    running = [event["args"]["running"] for event in counters]
+    waiting = [event["args"]["waiting"] for event in counters]
+    assert (max(running), min(running)) == (4, 0)
+    assert max(waiting) > 0
+    down = [event["args"]["running"] for event in counters if 200e6 < event["ts"] < 260e6]
+    assert not any(down)
+    result = recording.lanes[0].result
+    assert result is not None
+    means = LaneSeries(Tracks(recording.lanes[0]), 60).running()
+    assert sum(mean or 0.0 for mean in means) / 60 == pytest.approx(result["engine"]["running_mean"])
+
+
 # -- page ---------------------------------------------------------------------------------------
 
 VOID = {"meta", "br", "hr", "img", "link"}
@@ -400,7 +470,7 @@ def test_a_page_holds_figures_plots_and_scenario_and_loads_nothing(folder: Path,
     lanes = len(recording.lanes)
     assert page.links == []
     assert not re.search(r"https?://|url\(|@import|<script", text)
-    assert page.count["figure"] == 6 * lanes
+    assert page.count["figure"] == (7 if "engines" in name else 6) * lanes
     assert page.count["section"] == lanes + 1
     assert "nan" not in "".join(re.findall(r' d="([^"]*)"', text))
     for lane in recording.lanes:
