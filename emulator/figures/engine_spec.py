@@ -41,7 +41,7 @@ UPDATES_PER_GPU_HOUR: Figure[float] = _since(
     column="/GPU-h",
     shown=_SWEPT,
 )
-ENGINES_IDLE: Figure[list[float]] = _since("engine.idle", "engines idle", unit="%")
+ENGINES_IDLE: Figure[list[float]] = _since("engine.idle", "engines idle", unit="%", is_list=True)
 """By engine."""
 
 ENGINE_FIGURES: tuple[Figure[Any], ...] = (

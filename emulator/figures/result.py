@@ -103,6 +103,8 @@ class Figure(Quantity[T_co]):
     value: Callable[[Reading], T_co | None]
     section: Section = Section.ALL
     since: str = "0.1.0"
+    is_list: bool = False
+    """Whether it is several numbers, of which there is no mean."""
 
     def read(self, result: "Result") -> T_co | None:
         """What it is in a result; None where it lacks."""

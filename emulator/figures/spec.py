@@ -151,7 +151,7 @@ STALENESS: Figure[float] = _staleness("staleness.mean", "staleness", format=DECI
 STALENESS_P95: Figure[int] = _staleness("staleness.p95", "p95 of staleness", words="p95 {}", column="p95")
 STALENESS_MAX: Figure[int] = _staleness("staleness.max", "largest staleness", words="max {}", column="max")
 STALENESS_HISTOGRAM: Figure[list[int]] = part(
-    "staleness.histogram", "staleness of trained episodes", unit="versions"
+    "staleness.histogram", "staleness of trained episodes", unit="versions", is_list=True
 )
 
 _versions = partial(part, unit="versions", format=DECIMAL)
@@ -300,6 +300,9 @@ FIGURES: tuple[Figure[Any], ...] = (
     _learning("learning.ratio_max"),
 )
 """Every figure of a result, in its order; those of a section only where there is such a section."""
+
+
+LISTS = tuple(figure.name for figure in FIGURES if figure.is_list)
 
 
 def of_service(result: Result, account: str) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from emulator.figures.spec import STALENESS_HISTOGRAM
+from emulator.figures.spec import LISTS
 from emulator.scenario import Scenario
 from emulator.sweeps.axes import Axis
 from emulator.sweeps.grid import Grid, Point
@@ -49,9 +49,7 @@ class Sweep:
     @property
     def figures(self) -> list[str]:
         """The columns that hold numbers of the runs, in order."""
-        return [
-            column for column in self.grid.figures.values() if not column.endswith(STALENESS_HISTOGRAM.name)
-        ]
+        return [column for name, column in self.grid.figures.items() if name not in LISTS]
 
     @property
     def failed(self) -> list[Row]:

@@ -14,8 +14,8 @@ from emulator.errors import LearnerError
 from emulator.learner import Learner, LearningFigures, Rank, Trajectory, TrajectoryGroup
 from emulator.system.chronicle import Chronicle
 from emulator.system.episodes import AnyGroup, Episode, GroupedEpisode, LoneEpisode, Source
+from emulator.system.lengths import Shares
 from emulator.text import clean
-from emulator.values.distributions import Distribution
 
 _EPISODES_A_VERSION = 1024
 """For so many episodes that wait, old versions are kept a publication longer, to save looking."""
@@ -124,12 +124,12 @@ class Learning:
         self,
         chronicle: Chronicle,
         learner: Learner,
-        durations: Distribution,
+        shares: Shares,
         untrained: Callable[[], Iterable[Episode]],
     ) -> None:
         self._chronicle = chronicle
         self._learner = learner
-        self._durations = durations
+        self._shares = shares
         self._untrained = untrained
         self._batch: list[TrajectoryGroup] = []
         self._next_retirement = 0
@@ -184,7 +184,6 @@ class Learning:
     def _ranks(self, durations: list[float]) -> list[Rank]:
         # One group at a time: what a function of numpy gives may depend on the length of its argument, and an
         # episode has the same rank whatever else is in its batch.
-        drawn = np.array(durations)
-        below, upto = self._durations.cdf(np.array([np.nextafter(drawn, -np.inf), drawn]))
+        below, upto = self._shares(np.array(durations))
         # Rounding may have them the other way round.
         return list(zip(np.minimum(below, upto).tolist(), upto.tolist(), strict=True))

@@ -23,6 +23,7 @@ from emulator.system.engine_worker import EngineWorker
 from emulator.system.engines import Engines
 from emulator.system.episodes import Source
 from emulator.system.learning import Learning, LearningSource
+from emulator.system.lengths import shares_of
 from emulator.system.plans import plans_of
 from emulator.system.queue import EpisodeQueue, LoneEpisodeQueue
 from emulator.system.sandboxes import Attempts, SandboxPool
@@ -98,10 +99,9 @@ class System:
             and not decisions.freezes_for_push
             and learner is None,  # which asks its episodes what generated them
         )
-        distribution = rollout.length
-        learning = (
-            None if learner is None else Learning(chronicle, learner, distribution, workforce.untrained)
-        )
+        learning = None
+        if learner is not None:
+            learning = Learning(chronicle, learner, shares_of(rollout), workforce.untrained)
         self._trainer = TrainerTask(
             chronicle=chronicle,
             decisions=decisions,

@@ -20,7 +20,7 @@ from emulator.learner import Learner, LearnerFactory, LearningFigures, Trajector
 from emulator.scenario import Scenario
 from emulator.trace import lines
 from tests.agreement import assert_agrees
-from tests.scenarios import scenarios
+from tests.scenarios import any_scenarios, scenarios
 
 SMALL = {"contexts": 4, "actions": 3, "steps": 2, "epochs": 1, "difficulty_correlation": 0.5}
 
@@ -83,7 +83,7 @@ def learning(scenario: Scenario, **changes: Any) -> Scenario:
 
 
 @drawn
-@given(scenarios())
+@given(any_scenarios())
 def test_a_learner_changes_nothing_but_that_its_events_are_there(scenario: Scenario) -> None:
     without, events = ran(scenario)
     run, with_lessons = ran(learning(scenario))
@@ -99,7 +99,7 @@ def test_a_learner_changes_nothing_but_that_its_events_are_there(scenario: Scena
 
 
 @drawn
-@given(scenarios())
+@given(any_scenarios())
 def test_a_batch_is_handed_over_with_the_versions_that_the_events_give(scenario: Scenario) -> None:
     learner, events = listened(scenario)
     batches = iter(learner.batches)
