@@ -103,7 +103,7 @@ class EngineReading:
             "tokens_per_second": ratio(self.tokens, t),
             "running_mean": ran / t / len(engines) if t else None,
             "running_max": sums.running_max,
-            "prefilling": sums.prefills.value() / busy if busy else 0.0,
+            "prefilling": ratio(sums.prefills.value(), busy) if busy else 0.0,
             "kv_peak": max(sums.peak, *(engine.held_at(t) for engine in engines)),
             "preempted": preempted,
             "idle": [1 - seconds / t for seconds in self.busy] if t else [None for _ in engines],

@@ -109,7 +109,7 @@ class Engine:
         self._admissions = 0
         self._steps = self._held = 0.0
         self._at = self._stopped_until = 0.0
-        self._target = inf
+        self._target = self._next_end = inf
         self._x = self._y = 0.0
 
     async def run(self) -> None:
@@ -210,10 +210,10 @@ class Engine:
     def _ring(self) -> None:
         self._bring_to(self._target)
         heap = self._heap
-        if self._head() > self._steps:
+        if self._next_end > self._steps:
             self._preempt()
         # All that end now, each with all that follows from it, and nothing else between.
-        while self.running and self._head() <= self._steps:
+        while self._next_end <= self._steps:
             request = heap[0][2]
             tokens, request.tokens = request.tokens, 0.0
             self._release(request, tokens)
@@ -256,28 +256,24 @@ class Engine:
         self._steps = steps
         self._at = self._loop.now
 
-    def _head(self) -> float:
-        """At which step the next request ends."""
-        heap = self._heap
-        while True:
-            end, order, request = heap[0]
-            if request.order == order and request.end == end:
-                return end
-            heappop(heap)
-
     def _set_alarm(self) -> None:
         """Set the alarm to the next end, or to the moment at which the cache is full."""
         running = len(self.running)
         if not running:
             self._steps = self._held = 0.0
-            self._target = inf
+            self._target = self._next_end = inf
             self._heap.clear()
             self._alarm.clear()
             return
         speed, steps = self._speed, self._steps
         self._x = x = (self._step(running) + self._context_ms * self._held / 1000) / speed
         self._y = y = self._context_ms * running / 2000 / speed
-        target = self._head()
+        heap = self._heap
+        target, order, request = heap[0]
+        while request.order != order or request.end != target:  # it has left, or its end is another
+            heappop(heap)
+            target, order, request = heap[0]
+        self._next_end = target
         if self._kv_tokens != inf:
             target = min(target, max(steps, steps + (self._kv_tokens - self._held) / running))
         self._target = target

@@ -113,49 +113,57 @@ class EngineWorker(Worker):
 
     def _go_on(self) -> None:
         """A reset, a tool or the overhead of a resumption is over."""
-        trip = self.trip
-        until, trip.tool_until = trip.tool_until, 0.0
-        if until > self._loop.now:
-            self._phase = _Phase.ACTING
-            self._chronicle.emit(ev.Act(self._loop.now, self.number))
-            self._set_due(until)
-        else:
-            self.ask()
+        if self._phase is _Phase.RESUMING:
+            trip = self.trip
+            until, trip.tool_until = trip.tool_until, 0.0
+            if until > self._loop.now:
+                self._phase = _Phase.ACTING
+                self._chronicle.emit(ev.Act(self._loop.now, self.number))
+                self._set_due(until)
+                return
+        self.ask()
 
     def ask(self) -> None:
         """Ask an engine for the present turn, or for what is left of it."""
-        episode, trip = self.running, self.trip
+        episode = self.episode
+        assert episode is not None
+        trip = episode.trip
+        assert trip is not None
         self._phase = _Phase.ENGINE
-        lost = trip.lost_engine
-        if trip.engine is None or lost:
-            trip.engine = self._engines.choose(self.number, episode.group.number)
-            trip.crashes = trip.engine.crashes
+        engine = trip.engine
+        lost = engine is not None and engine.crashes != trip.crashes  # and what it held with it
+        if engine is None or lost:
+            trip.engine = engine = self._engines.choose(self.number, episode.group.number)
+            trip.crashes = engine.crashes
         request = trip.request
         if request is None:
             request = trip.request = self._request(episode, trip)
         request.asker = self
         if lost:
             request.fresh = request.context
-        trip.engine.join(request)
+        engine.join(request)
 
     def _request(self, episode: Episode, trip: Trip) -> Request:
-        tokens = trip.plan.turns[trip.turn].tokens
-        new = trip.plan.turns[trip.turn - 1].tool_tokens if trip.turn else trip.plan.prompt
+        plan, turn = trip.plan, trip.turn
+        new = plan.turns[turn - 1].tool_tokens if turn else plan.prompt
         context = trip.context + new
-        cached = trip.turn > 0 and self._engines.keeps_cache
-        return Request(self, episode, tokens * episode.factor, context, new if cached else context)
+        fresh = new if turn and self._engines.keeps_cache else context
+        return Request(self, episode, plan.turns[turn].tokens * episode.factor, context, fresh)
 
     def turn_over(self) -> None:
         """The last token of the turn is there: use the tool, or end the attempt."""
-        episode, trip = self.running, self.trip
+        episode = self.episode
+        assert episode is not None
+        trip = episode.trip
+        assert trip is not None
         assert trip.request is not None
         trip.context = trip.request.context
         trip.request = None
-        tool_seconds = trip.plan.turns[trip.turn].tool_seconds
-        trip.turn += 1
-        if trip.turn < len(trip.plan.turns):
+        turns, turn = trip.plan.turns, trip.turn
+        trip.turn = following = turn + 1
+        if following < len(turns):
             self._phase = _Phase.ACTING
-            self._sleep(tool_seconds * episode.factor / self.effective_speed)
+            self._sleep(turns[turn].tool_seconds * episode.factor / self.effective_speed)
             return
         self._stop_timers()
         if episode.fails:

@@ -40,11 +40,6 @@ class Trip:
         self.overhead_left = 0.0
         self.tool_until = 0.0
 
-    @property
-    def lost_engine(self) -> bool:
-        """Whether the engine has crashed since it was chosen, and what it held with it."""
-        return self.engine is not None and self.engine.crashes != self.crashes
-
     def lengthen(self, factor: float) -> None:
         """Make what is still to be generated of the present turn so many times as long."""
         if self.request is not None and self.engine is not None:

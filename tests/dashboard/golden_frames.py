@@ -62,12 +62,12 @@ def learning(lanes: int = 0) -> list[ShownLane]:
 
 
 @cache
-def engines(count: int = 4) -> list[ShownLane]:
-    """A run whose episodes go through engines, one of which has crashed, and one is slow."""
+def engines(count: int = 4, at: float = 1000.0) -> list[ShownLane]:
+    """A run whose episodes go through engines, as it stands at `at`: one has crashed, and one is slow."""
     uniform = {"kind": "uniform", "low": 20, "high": 400}
     scenario = long_tail(
         16 * count,
-        1100,
+        at + 100,
         rollout={
             "workers": 16 * count,
             "turns": {
@@ -87,12 +87,12 @@ def engines(count: int = 4) -> list[ShownLane]:
             "kv_tokens": 40_000,
         },
         events=[
-            {"at": 600, "slow": {"engines": [2], "factor": 3, "for": 1000}},
-            {"at": 900, "crash": {"engines": [1], "restart_seconds": 300}},
+            {"at": 0.6 * at, "slow": {"engines": [2], "factor": 3, "for": 1000}},
+            {"at": 0.9 * at, "crash": {"engines": [1], "restart_seconds": 300}},
         ],
         lanes=[],
     )
-    return lanes_at([scenario], 1000)
+    return lanes_at([scenario], at)
 
 
 def frame(
@@ -119,7 +119,7 @@ def frames() -> Iterator[tuple[str, Callable[[], Canvas]]]:
     medium = (100, 30)
     yield "engines-raster-100x30", lambda: frame(engines(), medium, Looking(raster=True))
     yield "engines-ascii-100x30", lambda: frame(engines(), medium, glyphs=ASCII)
-    yield "engines-64-100x30", lambda: frame(engines(64), medium)
+    yield "engines-64-100x30", lambda: frame(engines(64, 200.0), medium)
     yield "engines-60x12", lambda: frame(engines(), (60, 12))
     yield "race-60x12", lambda: frame(race(), (60, 12))
     yield "run-60x12", lambda: frame(run(), (60, 12))

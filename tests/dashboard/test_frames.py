@@ -54,7 +54,7 @@ def test_a_frame_depends_on_what_is_folded_and_on_nothing_else() -> None:
 @pytest.mark.parametrize("width", range(1, 130, 16))
 @pytest.mark.parametrize("height", [1, 2, 5, 23, 24, 31, 60])
 def test_a_frame_of_any_size_can_be_drawn(width: int, height: int) -> None:
-    for lanes in (run(), race(), race(5), engines(), engines(64)):
+    for lanes in (run(), race(), race(5), engines(), engines(64, 200.0)):
         canvas = frame(lanes, (width, height), Looking(notice="saved", help=height == 31))
         assert [len(roles) for _, roles in canvas.rows()] == [width] * height
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from math import fsum
+from math import fsum, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from tests.reference.decoding import StepLoop
 from tests.reference.engine import Shape as ReferenceShape
 from tests.reference.fit_server import SLOTS, Log, Numbers
 from tests.reference.turns import Setup
-from tests.scenarios import any_scenarios
+from tests.scenarios import with_engines
 from tests.test_reference_server import FITTED, MEASURED
 
 
@@ -199,47 +199,41 @@ def test_with_a_constant_step_episodes_finish_as_if_every_worker_had_a_gpu(kind:
 
 
 @settings(max_examples=60)
-@given(any_scenarios().filter(lambda drawn: drawn.engine is not None))
+@given(with_engines().map(Scenario.model_validate))
 def test_tokens_are_the_sum_of_running_sequences_over_step_times(drawn: Scenario) -> None:
     events: list[ev.Event] = []
     run = emulated(drawn, events)
     assert drawn.engine is not None
     step, t_end = StepTable(drawn.engine.step_ms), run.result["emulated_seconds"]
     parts: list[float] = []
-    for number in range(drawn.engines):
-        held, running, until, speed, at = 0.0, 0, 0.0, 1.0, 0.0
-        for event in [*events, None]:
-            t = t_end if event is None else event.t
-            if event is not None and getattr(event, "engine", None) != number:
-                continue
+    by_engine: dict[int, list[ev.Event]] = {}
+    for event in events:
+        if isinstance(event, ev.Admit | ev.Release | ev.Lengthen | ev.EngineChange):
+            by_engine.setdefault(event.engine, []).append(event)
+    for of_one in by_engine.values():
+        held, until, speed, at = 0.0, 0.0, 1.0, 0.0
+        contexts: dict[int, float] = {}
+        for event in [*of_one, None]:
+            t, running = t_end if event is None else event.t, len(contexts)
             if running and (free := t - max(at, until)) > 0:
-                # The context grows with the steps, so their times too: the mean of the first and the last.
+                # Each step adds a token to each context, and so the same to the next step.
                 x = (step(running) + drawn.engine.context_ms * held / 1000) / speed
                 grows = drawn.engine.context_ms * running / 1000 / speed
-                made = (
-                    1000 * free / x if not grows else ((x * x + 2 * grows * 1000 * free) ** 0.5 - x) / grows
-                )
+                root = sqrt(x * x + 2 * grows * 1000 * free)
+                made = 2 * 1000 * free / (x + root)
                 parts.append(running * made)
+            if event is None:
+                break
+            held, at = event.held, t
             if isinstance(event, ev.Admit):
-                running += 1
+                contexts[event.worker] = event.context
                 until = max(t, until) + event.prefill
-                held = event.held
-                at = t
             elif isinstance(event, ev.Release):
-                running -= 1
-                admit = next(e for e in reversed(events[: events.index(event)]) if is_admit(e, event))
-                held = event.held - admit.context - event.tokens
-                at = t
+                held -= contexts.pop(event.worker) + event.tokens
             elif isinstance(event, ev.EngineChange):
-                speed, until, held, at = event.speed, event.until, event.held, t
-            elif isinstance(event, ev.Lengthen):
-                held, at = event.held, t
+                speed, until = event.speed, event.until
     assert run.result["engine"]["tokens"] == pytest.approx(fsum(parts), rel=1e-9, abs=1e-6)
     if drawn.cluster is not None:
         assert fsum(run.result["cluster"]["gpu_seconds"].values()) == pytest.approx(
             drawn.cluster.gpus * t_end, rel=1e-12
         )
-
-
-def is_admit(event: ev.Event, release: ev.Release) -> bool:
-    return isinstance(event, ev.Admit) and event.worker == release.worker and event.engine == release.engine
