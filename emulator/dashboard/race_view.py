@@ -203,10 +203,12 @@ def _why(lane: ShownLane) -> str:
     """What the last lane's workers did instead."""
     seconds = lane.history.seconds()
     service = sum(seconds) or 1.0
-    idle = 1 - (seconds[Role.RUN] + seconds[Role.ACTING]) / service
+    acting = seconds[Role.ACTING] / service
+    idle = max(0.0, 1 - seconds[Role.RUN] / service - acting)
+    tools = f"in tools {text.share(acting)}, " if acting else ""
     waited = lane.history.barrier.seconds
     alone = f", {text.span(waited)} all waited for one" if waited >= lane.history.scale.column else ""
-    return f"{lane.name} workers idle {text.share(idle)}{alone}."
+    return f"{lane.name} workers {tools}idle {text.share(idle)}{alone}."
 
 
 def _meters(canvas: Canvas, area: Area, lane: ShownLane) -> None:

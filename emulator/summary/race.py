@@ -11,6 +11,7 @@ from rich.text import Text
 
 from emulator.figures import Result
 from emulator.figures import spec as f
+from emulator.figures.engine_spec import RUNNING, TOKENS_PER_SECOND, UPDATES_PER_GPU_HOUR
 from emulator.figures.result import Derived, Quantity, Section, Shown
 from emulator.figures.text import NOTHING, setting, times
 from emulator.runs import Run
@@ -44,6 +45,7 @@ class RaceSummary:
             yield self._columns(laws, ascii_only=options.ascii_only)
         else:
             yield self._rows()
+            yield from self._engines(options.max_width)
             yield from self._expected(laws, options.max_width)
             yield from self._learned()
         yield from self._interventions()
@@ -152,6 +154,14 @@ class RaceSummary:
     def _any(self, figure: Quantity[Any]) -> bool:
         return any(self._cells(figure))
 
+    def _engines(self, width: int) -> Iterator[Text]:
+        """What engines and GPUs came to, of lanes that are rows."""
+        for place, figure in enumerate(figure for figure in _OF_ENGINES if self._any(figure)):
+            cells = zip(self.runs, self._cells(figure), strict=True)
+            said = [f"{run.name} {cell}" for run, cell in cells if cell]
+            line = _flowing(f"{figure.label}:", said, width)
+            yield Text(line if place else f"\n{line}", style=DIM)
+
     def _expected(self, laws: Sequence[Mapping[str, str]], width: int) -> Iterator[Text]:
         """What theory says of lanes that are rows, a line for a figure."""
         lines = []
@@ -252,6 +262,8 @@ _ROW_FIGURES: tuple[Quantity[Any], ...] = (
     f.STALENESS_MAX,
     f.LENGTH_BIAS,
 )
+
+_OF_ENGINES = (TOKENS_PER_SECOND, RUNNING, UPDATES_PER_GPU_HOUR)
 
 
 def _flowing(head: str, parts: Sequence[str], width: int) -> str:

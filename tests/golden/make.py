@@ -98,6 +98,10 @@ def _cases() -> Iterator[tuple[str, list[Run]]]:
     tradeoff = emulator.load_scenario("tradeoff", overrides=["learner={}", "lanes.0.learner=null"])
     yield "race-of-8-learning", emulator.race(tradeoff, speed="max")
     yield "race-even", emulator.race(emulator.load_scenario("trainer-bound"), speed="max")
+    engines = emulator.load_scenario("tool-bound")
+    yield "run-engines", [emulator.run(engines, speed="max")]
+    yield "race-engines", emulator.race(engines, speed="max")
+    yield "race-gpus", emulator.race(emulator.load_scenario("colocated"), speed="max")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "case.yaml"
         path.write_text(EVERYTHING)
