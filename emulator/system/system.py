@@ -92,7 +92,6 @@ class System:
             spawn=self._spawn,
             plain=source.alone
             and environment is None
-            and scenario.engine is None
             and rollout.queue_capacity is None
             and decisions.admits_all
             and decisions.refresh_overhead == 0
