@@ -126,8 +126,8 @@ def refusals(**sections: Any) -> list[str]:
         ),
         (
             {"rollout": {"workers": 8, "turns": {"count": 1e6, "output_tokens": 1}}, "engine": ENGINE},
-            "rollout.turns.count: found 1e+06 turns in the mean; allowed: at most 100000 turns of an episode "
-            "in the mean; a cap bounds them",
+            "rollout.turns.count: found more than 100000 turns in a share of 1 of the episodes; allowed: at "
+            "most 100000, but for one episode in a million; a cap bounds them",
         ),
         (
             {
