@@ -195,7 +195,7 @@ def test_zero_durations_pass_time_where_updates_do(folder: Path) -> None:
 
 
 @settings(
-    max_examples=300,
+    max_examples=200,
 )
 @given(any_scenarios())
 def test_scenarios_with_every_option_agree(drawn: Scenario) -> None:

@@ -25,7 +25,7 @@ from tests.scenarios import any_scenarios, scenarios
 SMALL = {"contexts": 4, "actions": 3, "steps": 2, "epochs": 1, "difficulty_correlation": 0.5}
 
 drawn = settings(
-    max_examples=120,
+    max_examples=70,
 )
 
 
