@@ -79,3 +79,12 @@ def test_every_system_that_a_strategy_names_is_in_the_table_of_systems() -> None
     }
     assert "RollPacker" in named
     assert all(system in table for system in named), named
+
+
+def test_its_whole_scenarios_are_valid(tmp_path: Path) -> None:
+    blocks = [text for text in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL) if "strategy:" in text]
+    assert len(blocks) == 2
+    for text in blocks:
+        path = tmp_path / "block.yaml"
+        path.write_text(text)
+        loading.load_scenario(path)
