@@ -72,9 +72,11 @@ class EngineRecord:
 
     def admit(self, e: ev.Admit) -> None:
         """A request begins to run."""
-        self._bring(e.t, e.steps, e.held)
-        self.until = max(e.t, self.until) + e.prefill
-        self.running[e.worker] = Stay(e.steps, e.context, e.steps + e.tokens)
+        t, worker, _, tokens, context, prefill, steps, held = e
+        self.at, self.steps, self.held = t, steps, held
+        until = self.until
+        self.until = (until if until > t else t) + prefill
+        self.running[worker] = Stay(steps, context, steps + tokens)
 
     def release(self, e: ev.Release) -> None:
         """A request leaves."""

@@ -37,13 +37,15 @@ class EngineSums:
 
     def admit(self, e: ev.Admit) -> None:
         """A request begins to run."""
-        running = len(self.engines[e.engine].running)
-        self.stays.add(-e.t)
-        if not running:
-            self.busy[e.engine].add(-e.t)
-        self.running_max = max(self.running_max, running + 1)
+        t, number = e.t, e.engine
+        running = len(self.engines[number].running) + 1
+        self.stays.add(-t)
+        if running == 1:
+            self.busy[number].add(-t)
+        self.running_max = max(self.running_max, running)
         self.peak = max(self.peak, e.held)
-        self.prefills.add(e.prefill)
+        if e.prefill:
+            self.prefills.add(e.prefill)
 
     def release(self, e: ev.Release) -> None:
         """A request leaves."""

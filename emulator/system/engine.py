@@ -140,11 +140,13 @@ class Engine:
         while line:
             if self.frozen or self.down:
                 return
-            request = next(iter(line))
             running = len(self.running)
+            if running and running >= self._slots:
+                return
+            request = next(iter(line))
             steps = self._steps_now()
             held = self._held + running * (steps - self._steps)
-            if running and (running >= self._slots or held + request.context > self._kv_tokens):
+            if running and held + request.context > self._kv_tokens:
                 return
             del line[request]
             self._admit(request, steps, held)
